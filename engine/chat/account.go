@@ -1,0 +1,63 @@
+package chat
+
+import "time"
+
+// UserRole is what a person may do: admins write site configuration, members use their own things.
+type UserRole string
+
+const (
+	UserAdmin  UserRole = "admin"
+	UserMember UserRole = "member"
+)
+
+// User is a person known to the appliance. The first one, the owner, is made at the first start.
+type User struct {
+	ID        UserID    `json:"id"`
+	Name      string    `json:"name"`
+	Role      UserRole  `json:"role"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Token is an API token; only the SHA-256 of its text is kept.
+type Token struct {
+	ID        TokenID    `json:"id"`
+	UserID    UserID     `json:"user_id"`
+	Name      string     `json:"name"`
+	Hash      []byte     `json:"hash"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	LastUsed  *time.Time `json:"last_used,omitempty"`
+	ReadOnly  bool       `json:"read_only,omitempty"`
+}
+
+// Session is a browser's sign-in; only the SHA-256 of its cookie is kept.
+type Session struct {
+	ID        SessionID `json:"id"`
+	UserID    UserID    `json:"user_id"`
+	Hash      []byte    `json:"hash"`
+	CreatedAt time.Time `json:"created_at"`
+	LastUsed  time.Time `json:"last_used"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// LoginCode is a one-time code for one user; only its SHA-256 is kept.
+type LoginCode struct {
+	Hash      []byte    `json:"hash"`
+	UserID    UserID    `json:"user_id"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Principal is who asks: the outcome of authentication, the subject of every policy.
+type Principal struct {
+	UserID UserID
+	Name   string
+	Role   UserRole
+	// ReadOnly principals (read-only tokens) may run no command that changes anything.
+	ReadOnly bool
+	// SessionID or TokenID names the credential, so that revoking it ends what it holds open.
+	SessionID SessionID
+	TokenID   TokenID
+}
+
+// Admin says whether the principal may write site configuration.
+func (p Principal) Admin() bool { return p.Role == UserAdmin }

@@ -1,0 +1,100 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// EffectClass says what a restart does with a Call that had begun (operations.md 3).
+type EffectClass string
+
+const (
+	// ClassRead Calls change nothing and run again.
+	ClassRead EffectClass = "read"
+	// ClassChecked Calls change files and are settled by hash; their Tool is also a Planner.
+	ClassChecked EffectClass = "checked"
+	// ClassEffect Calls may have run and are never repeated by the engine.
+	ClassEffect EffectClass = "effect"
+)
+
+// ToolDef is a Tool as a model and the engine know it.
+type ToolDef struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Short replaces Description for models with a small window; empty means Description.
+	Short string `json:"-"`
+	// Schema is a plain JSON Schema object with type, properties and required.
+	Schema json.RawMessage `json:"schema"`
+
+	Effect EffectClass `json:"-"`
+	// Writes: Calls of one Workspace that write run one at a time.
+	Writes bool `json:"-"`
+	// Waits: exempt from the loop rule.
+	Waits bool `json:"-"`
+	// NeedsApproval: in a Workspace that is not trusted the Call rests behind an approval card.
+	NeedsApproval bool `json:"-"`
+	// StopsTurn: a successful Call ends the Turn.
+	StopsTurn bool `json:"-"`
+	// Workspace: the Tool needs one.
+	Workspace bool `json:"-"`
+}
+
+// Env is what one Call may use. The engine makes one per Call.
+type Env struct {
+	ChatID  ID
+	CallID  string
+	MaxText int
+	// Window is the model's window in tokens.
+	Window int
+	// Workspace is nil when the Chat has none.
+	Workspace Workspace
+	// Reads is what this Chat has read of files so far; Tools update it. Never nil.
+	Reads Reads
+	// Output shows live output to readers of the Draft; it may be called from any goroutine and never blocks. Never nil.
+	Output func(text string)
+	// Started makes it durable that the Call started this process, before its output is waited for. Never nil.
+	Started func(processID string) error
+}
+
+// Reads remembers, per Chat, the hash of each file as the model last saw it (the stale check of tools.md 2).
+type Reads interface {
+	// Seen gives the hash noted for the real path, and whether there is one.
+	Seen(path string) (etag string, ok bool)
+	// Note stores it; an empty etag notes that the path was refused once and may be replaced when asked again.
+	Note(path, etag string)
+}
+
+// Result is the answer to a Call, failure text included.
+type Result struct {
+	// Content is what the model sees: JSON, or plain text (engine.md 5.4).
+	Content string
+	// Detail is what the page shows beyond Content, JSON of the Tool's own shape; nil for nothing.
+	Detail  json.RawMessage
+	IsError bool
+	// FullBytes is the size before a cut that the Tool made itself, 0 when it made none.
+	FullBytes int64
+}
+
+// Tool is what a model may call. Run answers every failure as a Result; it honours ctx. Tools keep no state of a Chat.
+type Tool interface {
+	Def() ToolDef
+	// Run gets args that are a JSON object valid against the schema.
+	Run(ctx context.Context, env Env, args json.RawMessage) Result
+}
+
+// Planner is a Tool that can say beforehand which files a Call changes. A plan that fails gives no changes: Run then says why.
+type Planner interface {
+	Plan(ctx context.Context, env Env, args json.RawMessage) []FileChange
+}
+
+// FileChange is one file as a Call is about to change it.
+type FileChange struct {
+	// Path is relative to the Workspace, links resolved.
+	Path    string `json:"path"`
+	Existed bool   `json:"existed"`
+	// Before holds the bytes before the change (nil when the file did not exist); it is kept as a checkpoint, not in the record.
+	Before []byte `json:"-"`
+	// BeforeHash and AfterHash are hex SHA-256; BeforeHash is empty for a new file.
+	BeforeHash string `json:"before_hash,omitempty"`
+	AfterHash  string `json:"after_hash"`
+}
