@@ -1,0 +1,181 @@
+package chat
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Chat is the durable conversation's record. Its Messages, queue and Draft stand beside it in the store.
+type Chat struct {
+	ID       ID     `json:"id"`
+	OwnerID  UserID `json:"owner_id"`
+	ParentID ID     `json:"parent_chat_id,omitempty"`
+	RootID   ID     `json:"root_chat_id"`
+
+	Title string `json:"title"`
+	// TitleFallback: the title was made from the first words and may still be replaced by a better one, once.
+	TitleFallback   bool              `json:"title_fallback,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+	PinOrder        int               `json:"pin_order,omitempty"`
+	WorkspaceID     WorkspaceID       `json:"workspace_id,omitempty"`
+	ModelConfigID   ModelConfigID     `json:"model_config_id,omitempty"`
+	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
+	MCPServerIDs    []string          `json:"mcp_server_ids,omitempty"`
+	PlanMode        string            `json:"plan_mode,omitempty"`
+
+	State           State      `json:"status"`
+	RestReason      RestReason `json:"rest_reason,omitempty"`
+	Archived        bool       `json:"archived,omitempty"`
+	LastError       *Error     `json:"last_error,omitempty"`
+	LastTurnSummary string     `json:"last_turn_summary,omitempty"`
+	// Queued is the length of the queue.
+	Queued int `json:"queued,omitempty"`
+
+	Version        int64 `json:"version"`
+	HistoryVersion int64 `json:"history_version"`
+	QueueVersion   int64 `json:"queue_version"`
+	HistoryEpoch   int64 `json:"history_epoch"`
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	// RunnableSince orders pending Chats; zero otherwise.
+	RunnableSince time.Time `json:"runnable_since,omitzero"`
+
+	Lease *Lease `json:"lease,omitempty"`
+	Turn  Turn   `json:"turn"`
+	// StepSeq numbers Steps over the Chat's life; Generation numbers Draft generations, never reused.
+	StepSeq    int64 `json:"step_seq,omitempty"`
+	Generation int64 `json:"generation,omitempty"`
+	// Intent "compact" makes the next run summarise and rest in RestState again.
+	Intent    string `json:"intent,omitempty"`
+	RestState State  `json:"rest_state,omitempty"`
+	// Outstanding Calls keep the Chat in requires_action, or are allowed ones that the resumed Turn runs first.
+	Outstanding []OutstandingCall `json:"outstanding,omitempty"`
+
+	Used  ContextUse `json:"used"`
+	Chain Chain      `json:"chain"`
+}
+
+// Lease makes one runner the owner of a Chat's run.
+type Lease struct {
+	// Epoch grows with each process start; Runner is new for every Acquire.
+	Epoch  int64  `json:"epoch"`
+	Runner string `json:"runner"`
+}
+
+// Turn is what the store knows of the present or last Turn.
+type Turn struct {
+	// UserMessage is the Message that the Turn answers; checkpoints of files are bound to it.
+	UserMessage MessageID `json:"user_message,omitempty"`
+	Steps       int       `json:"steps,omitempty"`
+	// Cuts counts recoveries without a committed Step between.
+	Cuts int `json:"cuts,omitempty"`
+	// Nudged: text:empty or text:swallowed was already sent in this Turn.
+	Nudged      bool      `json:"nudged,omitempty"`
+	Compactions int       `json:"compactions,omitempty"`
+	StartedAt   time.Time `json:"started_at,omitzero"`
+}
+
+// ContextUse is how full the window was at the last Step, by the server's counts.
+type ContextUse struct {
+	Tokens int64 `json:"context_tokens,omitempty"`
+	Limit  int64 `json:"context_limit,omitempty"`
+	// PromptBytes is the size of the request that Tokens were counted for.
+	PromptBytes int64 `json:"prompt_bytes,omitempty"`
+}
+
+// Chain is the state of the Chat's hash chain (operations.md 2), kept by the store.
+type Chain struct {
+	Count  int64     `json:"count,omitempty"`
+	LastID MessageID `json:"last_id,omitempty"`
+	Head   []byte    `json:"head,omitempty"`
+}
+
+// OutstandingKind says who must answer an outstanding Call.
+type OutstandingKind string
+
+const (
+	OutstandingApproval OutstandingKind = "approval"
+	OutstandingClient   OutstandingKind = "client"
+)
+
+// OutstandingCall is a committed Call without a Result.
+type OutstandingCall struct {
+	Call Call            `json:"call"`
+	Kind OutstandingKind `json:"kind"`
+	// Decision is "" while open, then allow or deny.
+	Decision string    `json:"decision,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	AskedAt  time.Time `json:"asked_at"`
+	Step     int64     `json:"step,omitempty"`
+}
+
+// DraftChunk is one checkpoint of a running Draft: what was added since the chunk before. Chunks of one Step join to the Draft.
+type DraftChunk struct {
+	Step       int64  `json:"step"`
+	Generation int64  `json:"generation"`
+	Parts      []Part `json:"parts"`
+	// First is the index of Parts[0] in the Draft; if its Part exists already, its text is appended.
+	First int `json:"first"`
+	// Whole: the reply is complete; only the transaction that closes the Turn is missing.
+	Whole        bool      `json:"whole,omitempty"`
+	FinishReason string    `json:"finish_reason,omitempty"`
+	Usage        *Usage    `json:"usage,omitempty"`
+	At           time.Time `json:"at"`
+}
+
+// Intent is the durable note that a Call is about to run or has run (operations.md 3.4).
+type Intent struct {
+	CallID   string      `json:"call_id"`
+	Step     int64       `json:"step"`
+	Index    int         `json:"index"`
+	Tool     string      `json:"tool"`
+	ArgsHash string      `json:"args_hash"`
+	Class    EffectClass `json:"class"`
+	// Workspace and ProcessID name where an effect happens.
+	Workspace WorkspaceID  `json:"workspace,omitempty"`
+	ProcessID string       `json:"process_id,omitempty"`
+	Changes   []FileChange `json:"changes,omitempty"`
+	StartedAt time.Time    `json:"started_at"`
+	// Result is set once the Call has answered.
+	Result *Part `json:"result,omitempty"`
+}
+
+// Checkpoint is a file as it was before a Turn first changed it.
+type Checkpoint struct {
+	ChatID    ID        `json:"chat_id"`
+	MessageID MessageID `json:"message_id"`
+	Path      string    `json:"path"`
+	Existed   bool      `json:"existed"`
+	// SHA256 names the kept bytes in the store's files; "" when the file did not exist.
+	SHA256 string `json:"sha256,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	// AfterHash is what the Chat's own last change of the file in this Turn left behind.
+	AfterHash string    `json:"after_hash,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// Receipt answers a repeated Idempotency-Key with the first answer.
+type Receipt struct {
+	UserID   UserID          `json:"user_id"`
+	Key      string          `json:"key"`
+	Route    string          `json:"route"`
+	BodyHash string          `json:"body_hash"`
+	Answer   json.RawMessage `json:"answer"`
+	At       time.Time       `json:"at"`
+}
+
+// UsageEntry is one model call's cost; it never goes away with the Messages.
+type UsageEntry struct {
+	ChatID        ID            `json:"chat_id"`
+	RootID        ID            `json:"root_chat_id"`
+	UserID        UserID        `json:"user_id"`
+	ModelConfigID ModelConfigID `json:"model_config_id,omitempty"`
+	Model         string        `json:"model"`
+	// Kind is turn, compaction or title.
+	Kind       string    `json:"kind"`
+	Usage      Usage     `json:"usage"`
+	CostMicros *int64    `json:"cost_micros"`
+	RuntimeMS  int64     `json:"runtime_ms"`
+	At         time.Time `json:"at"`
+}
