@@ -44,7 +44,9 @@ type ModelConfig struct {
 	Enabled     bool    `json:"enabled"`
 	IsDefault   bool    `json:"is_default"`
 	// Capabilities as the server told them when the config was made: tools, thinking, vision.
-	Capabilities []string  `json:"capabilities,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	// WindowHalved: the window was halved after out_of_memory; that happens once until a person sets a window again.
+	WindowHalved bool      `json:"window_halved,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
 }
 
