@@ -93,12 +93,13 @@ type Lines struct {
 	Hash       string
 }
 
-// WriteRequest replaces a file whole. IfMatch is a hash, "" for no condition.
+// WriteRequest replaces a file whole. IfMatch is a hash, "" for no condition. Remove deletes the file instead and demands IfMatch.
 type WriteRequest struct {
 	Path    string
 	Content []byte
 	IfMatch string
 	DryRun  bool
+	Remove  bool
 }
 
 // Written says what a write did. Diff is unified; BeforeHash is "" for a new file.
