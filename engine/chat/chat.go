@@ -80,7 +80,9 @@ type Turn struct {
 type ContextUse struct {
 	Tokens int64 `json:"context_tokens,omitempty"`
 	Limit  int64 `json:"context_limit,omitempty"`
-	// PromptBytes is the size of the request that Tokens were counted for.
+	// PromptTokens is the prompt's share of Tokens.
+	PromptTokens int64 `json:"prompt_tokens,omitempty"`
+	// PromptBytes is the size of the request and its reply that Tokens were counted for.
 	PromptBytes int64 `json:"prompt_bytes,omitempty"`
 }
 

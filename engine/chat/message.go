@@ -109,6 +109,8 @@ type Message struct {
 	RuntimeMS      *int64        `json:"runtime_ms,omitempty"`
 	// Boundary marks a Message after which the prompt starts: "summary" (the Message itself is sent) or "clear" (it is not).
 	Boundary string `json:"boundary,omitempty"`
+	// Unanswered names the user Messages before a summary that no reply has answered; the prompt sends them after it.
+	Unanswered []MessageID `json:"unanswered,omitempty"`
 	// Step numbers the Step of an assistant Message and of its tool Messages within the Chat; the page names elements by it.
 	Step int64 `json:"step,omitempty"`
 	// Deleted is filled in by the store from the deletion marks; it is not part of the record's payload.

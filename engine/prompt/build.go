@@ -1,0 +1,121 @@
+package prompt
+
+import (
+	"strings"
+
+	"holdfast/engine/chat"
+)
+
+// MaxOutput is the default cap of output tokens.
+const MaxOutput = 32000
+
+// Values of Part.Name in the model-only system Messages that a Chat is created with. A later KindWorkspace replaces an earlier one.
+const (
+	KindAppliance = "appliance"
+	KindChat      = "chat"
+	KindWorkspace = "workspace"
+)
+
+// Input is everything that a request is made of.
+type Input struct {
+	Chat   *chat.Chat
+	Config chat.ModelConfig
+	// Window is num_ctx in tokens, MaxOutput the cap of output tokens (0 is MaxOutput).
+	Window    int
+	MaxOutput int
+	// Messages are all of the Chat's, ascending, as stored: model-only, deleted and boundaries included.
+	Messages []*chat.Message
+	// Workspace is nil when the Chat has none; System names its operating system, "" leaves that out.
+	Workspace *chat.WorkspaceRecord
+	System    string
+	// Tools are chosen and ordered by the caller; TextTools writes them into the system text.
+	Tools     []chat.ToolDef
+	TextTools bool
+	// Appliance is the site's prompt, used when none is stored with the Chat.
+	Appliance        string
+	UserInstructions string
+	// Files holds the bytes of attached files by id; one that is absent is named as missing.
+	Files map[string][]byte
+}
+
+// Built is a request and what is known of its size.
+type Built struct {
+	Request *chat.Request
+	// Bytes counts system text, tool definitions and messages as the model reads them.
+	Bytes int64
+	// Tokens is the estimate of the prompt's tokens: the server's last counts plus three bytes per token for what was added.
+	Tokens int64
+	// Unanswered names the user Messages that no reply has answered yet, oldest first.
+	Unanswered []chat.MessageID
+}
+
+// Build makes the request of the next Step.
+func Build(in Input) Built {
+	tools := sizedTools(in.Tools, in.Window)
+	req := &chat.Request{
+		Class:   chat.ClassTurn,
+		Model:   in.Config.Model,
+		Options: in.Config.Options,
+		Think:   think(in.Config, in.Chat.ReasoningEffort),
+	}
+	req.Options.NumCtx = in.Window
+	req.System = systemText(in, tools)
+	req.Messages = history(in)
+	if !in.TextTools {
+		req.Tools = tools
+	}
+	built := Built{Request: req, Bytes: RequestBytes(req), Unanswered: Unanswered(in.Messages)}
+	built.Tokens = estimate(in.Chat.Used, built.Bytes)
+	req.MaxTokens = outputTokens(in.MaxOutput, int64(in.Window)-built.Tokens)
+	return built
+}
+
+// outputTokens caps the output by what the window leaves. A prompt that leaves nothing is not sent, so 1 is only a valid value.
+func outputTokens(most int, left int64) int {
+	if most <= 0 {
+		most = MaxOutput
+	}
+	return int(max(1, min(int64(most), left)))
+}
+
+func sizedTools(defs []chat.ToolDef, window int) []chat.ToolDef {
+	if len(defs) == 0 {
+		return nil
+	}
+	out := make([]chat.ToolDef, len(defs))
+	copy(out, defs)
+	for i := range out {
+		if window < SmallWindow && out[i].Short != "" {
+			out[i].Description = out[i].Short
+		}
+	}
+	return out
+}
+
+// think maps the Chat's effort to the model. Only gpt-oss knows levels; other models refuse them with 400.
+func think(cfg chat.ModelConfig, effort string) string {
+	if effort == "" {
+		return cfg.Options.Think
+	}
+	if !has(cfg.Capabilities, "thinking") {
+		return ""
+	}
+	switch effort {
+	case "off", "none", "false":
+		return "false"
+	case "low", "medium", "high":
+		if strings.Contains(strings.ToLower(cfg.Model), "gpt-oss") {
+			return effort
+		}
+	}
+	return "true"
+}
+
+func has(list []string, want string) bool {
+	for _, s := range list {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package prompt
+
+import (
+	"strings"
+
+	"holdfast/engine/chat"
+)
+
+// sectionTags are the marks of our own sections; texts of others cannot open or close them.
+var sectionTags = []string{
+	"sub-agent", "workspace-context", "user-instructions", "advisor-guidance", "plan-mode", "explore-mode", "plan-file-path",
+	"available-skills",
+}
+
+// systemText joins the sections of engine.md 8.1 that have content.
+func systemText(in Input, tools []chat.ToolDef) string {
+	stored := storedSections(in)
+	appliance := stored[KindAppliance]
+	if appliance == "" {
+		appliance = cleanText(in.Appliance)
+	}
+	sections := []string{
+		basePrompt(in.Window),
+		appliance,
+		stored[KindChat],
+		stored[KindWorkspace],
+		workspaceContext(in.Workspace, in.System),
+		tagged("user-instructions", cleanText(in.UserInstructions)),
+	}
+	if in.TextTools {
+		sections = append(sections, textTools(tools))
+	}
+	return joinBlank(sections)
+}
+
+// storedSections reads the model-only system Messages; of each kind the newest counts. One that was stored during the running
+// Turn stays where it stands in the history until the next Turn, so that the Turn's prefix does not change.
+func storedSections(in Input) map[string]string {
+	out := map[string]string{}
+	for _, m := range in.Messages {
+		if m.Deleted || m.Role != chat.RoleSystem || duringTurn(in.Chat, m) {
+			continue
+		}
+		for _, p := range m.Content {
+			if p.Type == chat.PartText {
+				out[sectionKind(p)] = cleanText(p.Text)
+			}
+		}
+	}
+	return out
+}
+
+func sectionKind(p chat.Part) string {
+	if p.Name == "" {
+		return KindChat
+	}
+	return p.Name
+}
+
+func duringTurn(c *chat.Chat, m *chat.Message) bool {
+	return c.Turn.UserMessage != 0 && m.ID > c.Turn.UserMessage
+}
+
+func workspaceContext(w *chat.WorkspaceRecord, system string) string {
+	if w == nil {
+		return ""
+	}
+	lines := make([]string, 0, 2)
+	if system != "" {
+		lines = append(lines, "System: "+oneLine(system))
+	}
+	if w.Directory != "" {
+		lines = append(lines, "Working directory: "+oneLine(w.Directory))
+	}
+	return tagged("workspace-context", strings.Join(lines, "\n"))
+}
+
+// oneLine keeps a path or a name from looking like further lines of the prompt.
+func oneLine(s string) string { return strings.ReplaceAll(cleanText(s), "\n", " ") }
+
+func tagged(tag, text string) string {
+	if text == "" {
+		return ""
+	}
+	return "<" + tag + ">\n" + text + "\n</" + tag + ">"
+}
+
+// joinBlank joins what is not empty with blank lines.
+func joinBlank(parts []string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}

@@ -1,0 +1,148 @@
+package prompt
+
+import (
+	"encoding/json"
+	"time"
+
+	"holdfast/engine/chat"
+)
+
+// SummaryTool is the name of the card that shows a compaction.
+const SummaryTool = "chat_summarized"
+
+// Sources of a compaction.
+const (
+	SourceAutomatic = "automatic"
+	SourceManual    = "manual"
+)
+
+// maxSummary caps the tokens of a summary; reasoning of the model counts in.
+const maxSummary = 4096
+
+const summaryPreface = "The earlier part of this conversation was summarised to save room. This is the summary; go on from it."
+
+const summaryAsk = `The conversation is about to be shortened: everything before this message will be replaced by the summary that you write now. Do not call a tool and do not go on with the task. Write only the summary, in plain text, so that you can go on with nothing else at hand:
+1. Goal: what the person asked for, with the constraints and decisions they gave, in their words where it matters.
+2. Done: what was changed or found out, with the paths of all files that matter and names of functions, commands and errors as they are.
+3. State: what works, what fails, and the output that shows it, in short.
+4. Open tasks: what is left to do, in order, beginning with the very next step.
+Leave out what is no longer needed. Do not invent anything.`
+
+// SummaryRequest is the same request plus one user message that asks for the summary, so that the server reuses its cache. When
+// the prompt is too long for that, Results are shortened in it, the newest first; ok is false when even then it does not fit.
+// withoutTools is for the second try, after a reply without text.
+func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool) {
+	copied := *built.Request
+	req = &copied
+	window := req.Options.NumCtx
+	req.MaxTokens = max(1, min(maxSummary, window/4, MaxOutput))
+	req.Messages = make([]chat.PromptMessage, len(built.Request.Messages), len(built.Request.Messages)+1)
+	copy(req.Messages, built.Request.Messages)
+	ask := chat.PromptMessage{Role: chat.RoleUser, Content: summaryAsk}
+	over := built.Tokens + MessageBytes(&ask)/bytesPerToken + 1 + int64(req.MaxTokens) - int64(window)
+	over = shorten(req.Messages, over*bytesPerToken)
+	req.Messages = append(req.Messages, ask)
+	if withoutTools {
+		req.Tools = nil
+	}
+	return req, over <= 0
+}
+
+// keptOfResult is how much of a shortened message stays in a summary request, in bytes.
+const keptOfResult = 1 << 10
+
+// shorten cuts contents from the end of msgs until over bytes are gone and gives what is left of over.
+func shorten(msgs []chat.PromptMessage, over int64) int64 {
+	for i := len(msgs) - 1; i >= 0 && over > 0; i-- {
+		cut, was, full := CutResult(msgs[i].Content, keptOfResult, "")
+		if !was || int64(len(cut)) >= full {
+			continue
+		}
+		over -= full - int64(len(cut))
+		msgs[i].Content = cut
+	}
+	return over
+}
+
+// Summary is a finished or failed compaction.
+type Summary struct {
+	ChatID chat.ID
+	// CallID names the card, as its Draft did.
+	CallID string
+	// Text is the model's summary; Failure says why there is none.
+	Text    string
+	Failure string
+	// Source is SourceAutomatic or SourceManual.
+	Source    string
+	Threshold int
+	Used      chat.ContextUse
+	// Unanswered user Messages are sent verbatim after the summary (Built.Unanswered).
+	Unanswered []chat.MessageID
+	At         time.Time
+}
+
+// SummaryMessages gives the Messages to store: the summary for the model, which is a boundary, then the card's Call and its
+// Result for the person. A failed compaction has the card only.
+func SummaryMessages(s Summary) []*chat.Message {
+	card := []*chat.Message{s.call(), s.result()}
+	if s.Failure != "" {
+		return card
+	}
+	return append([]*chat.Message{s.boundary()}, card...)
+}
+
+func (s Summary) boundary() *chat.Message {
+	m := s.message(chat.RoleUser, chat.Part{Type: chat.PartText, Text: summaryPreface + "\n\n" + s.Text})
+	m.Visibility, m.Boundary, m.Unanswered = chat.VisibleModel, chat.BoundarySummary, s.Unanswered
+	return m
+}
+
+func (s Summary) call() *chat.Message {
+	args := encode(struct {
+		Source    string `json:"source"`
+		Threshold int    `json:"threshold_percent"`
+	}{s.Source, s.Threshold})
+	m := s.message(chat.RoleAssistant, chat.Part{Type: chat.PartToolCall, CallID: s.CallID, ToolName: SummaryTool, Args: args})
+	m.Visibility = chat.VisibleUser
+	return m
+}
+
+func (s Summary) result() *chat.Message {
+	part := chat.Part{Type: chat.PartToolResult, CallID: s.CallID, ToolName: SummaryTool, CreatedAt: &s.At, CompletedAt: &s.At}
+	if s.Failure != "" {
+		part.IsError, part.Result = true, json.RawMessage(errorJSON(s.Failure))
+	} else {
+		part.Result = encode(struct {
+			Summary   string `json:"summary"`
+			Source    string `json:"source"`
+			Threshold int    `json:"threshold_percent"`
+			Usage     int64  `json:"usage_percent"`
+			Tokens    int64  `json:"context_tokens"`
+			Limit     int64  `json:"context_limit_tokens"`
+		}{s.Text, s.Source, s.Threshold, percent(s.Used), s.Used.Tokens, s.Used.Limit})
+	}
+	m := s.message(chat.RoleTool, part)
+	m.Visibility = chat.VisibleUser
+	return m
+}
+
+func (s Summary) message(role chat.Role, part chat.Part) *chat.Message {
+	return &chat.Message{ChatID: s.ChatID, CreatedAt: s.At, Role: role, Content: []chat.Part{part}, Compressed: true,
+		ContentVersion: 1}
+}
+
+func percent(u chat.ContextUse) int64 {
+	if u.Limit <= 0 {
+		return 0
+	}
+	return u.Tokens * 100 / u.Limit
+}
+
+// encode is for values of this file, which always have a JSON form.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("prompt: " + err.Error())
+	}
+	return raw
+}
