@@ -1,0 +1,347 @@
+// The page's own script: keys, scrolling, counters, what is pressed inside the transcript. Everything else is Datastar's.
+(() => {
+'use strict'
+const root = document.documentElement
+const $ = id => document.getElementById(id)
+const store = {
+  get(k) { try { return localStorage.getItem(k) } catch { return null } },
+  set(k, v) { try { v ? localStorage.setItem(k, v) : localStorage.removeItem(k) } catch { /* private mode keeps nothing */ } },
+}
+const saved = store.get('theme')
+if (saved) root.dataset.theme = saved
+
+// Intents outside of Datastar. A repeated key is answered without doing it twice, so a lost connection is simply tried again.
+const newKey = () => crypto.getRandomValues(new Uint32Array(4)).reduce((s, n) => s + n.toString(36).padStart(7, '0'), '')
+async function post(url, fields) {
+  const body = new URLSearchParams(fields)
+  if (!body.has('key')) body.set('key', newKey())
+  for (let wait = 300; ; wait *= 2) {
+    try {
+      const res = await fetch(url, { method: 'POST', body, headers: { Accept: 'text/html' } })
+      if (res.status === 503 && wait < 3000) throw new Error('busy')
+      return await answer(res)
+    } catch (err) {
+      if (wait > 2400) { toast('Not sent: Holdfast does not answer.'); return { ok: false } }
+      await new Promise(done => setTimeout(done, wait))
+    }
+  }
+}
+async function answer(res) {
+  if (res.status === 204) return { ok: true }
+  const type = res.headers.get('Content-Type') || ''
+  const html = type.startsWith('text/html') ? await res.text() : ''
+  if (res.status === 200) {
+    const to = res.headers.get('Location')
+    if (to) location.assign(to)
+    return { ok: !html, html }
+  }
+  toast(res.status === 404 ? 'That is no longer there.' : 'Refused by Holdfast (' + res.status + ').')
+  return { ok: false }
+}
+function apply(html) {
+  for (const el of parse(html).children) {
+    const old = el.id && $(el.id)
+    if (old) old.replaceWith(el)
+    else $('toasts').append(el)
+  }
+}
+function parse(html) {
+  const t = document.createElement('template')
+  t.innerHTML = html
+  return { children: [...t.content.children], content: t.content }
+}
+function toast(text) {
+  const el = document.createElement('div')
+  el.className = 'toast'
+  el.dataset.toast = ''
+  el.textContent = text
+  $('toasts').append(el)
+}
+
+// Scrolling: the page follows the text only while the reader is at its end.
+let box, atEnd = true, frame = 0
+const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < 48
+function follow() {
+  frame = 0
+  if (atEnd) box.scrollTop = box.scrollHeight
+  else $('below').classList.remove('is-off')
+}
+function toEnd() {
+  atEnd = true
+  $('below').classList.add('is-off')
+  box.scrollTop = box.scrollHeight
+}
+let loading = false
+async function older() {
+  const button = $('older')?.querySelector('[data-act=older]')
+  const first = $('log')?.firstElementChild
+  if (!button || !first || loading) return
+  loading = true
+  const { html } = await post(button.dataset.url, { before: first.id })
+  if (html) {
+    const parts = parse(html)
+    const from = box.scrollHeight - box.scrollTop
+    for (const el of parts.children) if (el.id === 'older') { $('older').replaceWith(el) }
+    $('log').prepend(...parts.children.filter(el => el.id !== 'older' && !$(el.id)))
+    // Anchoring keeps the place when the reader is down the page, not at its very top.
+    if (Math.abs(box.scrollHeight - box.scrollTop - from) > 2) box.scrollTop = box.scrollHeight - from
+  }
+  loading = false
+}
+function watchTranscript() {
+  box = $('transcript')
+  if (!box) return
+  const wanted = location.hash && document.querySelector(location.hash)
+  if (!wanted) box.scrollTop = box.scrollHeight
+  atEnd = near()
+  box.addEventListener('scroll', () => {
+    atEnd = near()
+    if (atEnd) $('below').classList.add('is-off')
+    if (box.scrollTop < 2 * box.clientHeight) older()
+  }, { passive: true })
+  const touched = () => { if (!frame) frame = requestAnimationFrame(follow) }
+  new MutationObserver(touched).observe($('log'), { childList: true, subtree: true, characterData: true })
+  new MutationObserver(touched).observe(box.firstElementChild, { childList: true })
+  new ResizeObserver(() => { if (atEnd) box.scrollTop = box.scrollHeight }).observe(box)
+}
+
+// Counters: data-since counts up, data-until down; Unix milliseconds of this machine's clock.
+const two = n => String(n).padStart(2, '0')
+function span(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000))
+  if (s < 60) return s + ' s'
+  if (s < 600) return Math.floor(s / 60) + ' m ' + two(s % 60) + ' s'
+  if (s < 3600) return Math.floor(s / 60) + ' min'
+  return Math.floor(s / 3600) + ' h ' + two(Math.floor(s / 60) % 60) + ' m'
+}
+function tick(scope = document) {
+  const now = Date.now()
+  for (const el of scope.querySelectorAll('[data-since],[data-until]')) {
+    const text = el.dataset.since ? span(now - el.dataset.since) : span(el.dataset.until - now)
+    if (el.textContent !== text) el.textContent = text
+  }
+  for (const el of scope.querySelectorAll('[data-toast]')) {
+    el.age = (el.age || 0) + 1
+    if (el.age > 8 && !el.matches(':hover, :focus-within')) el.remove()
+  }
+}
+
+// Dialogs that ask. They resolve to what was pressed, '' for nothing.
+function ask(title, text, yes) {
+  const dialog = $('confirm')
+  $('confirm-title').textContent = title
+  $('confirm-text').textContent = text
+  $('confirm-yes').textContent = yes
+  dialog.returnValue = ''
+  dialog.showModal()
+  return new Promise(done => dialog.addEventListener('close', () => done(dialog.returnValue), { once: true }))
+}
+
+// The composer: what is written is kept per chat until it is sent.
+function composer() {
+  const form = $('composer'), area = $('composer-text')
+  if (!area) return
+  const slot = 'draft ' + (form.dataset.chat || 'new')
+  if (!area.value) area.value = store.get(slot) || ''
+  area.addEventListener('input', () => { store.set(slot, area.value); $('composer-error').replaceChildren() })
+  area.addEventListener('keydown', e => {
+    if (e.key !== 'Enter' || e.isComposing || e.shiftKey || e.altKey) return
+    e.preventDefault()
+    if (form.elements.behavior) form.elements.behavior.value = e.ctrlKey || e.metaKey ? 'interrupt' : 'queue'
+    if (area.value.trim()) form.requestSubmit()
+  })
+  if (!form.dataset.chat) { form.addEventListener('submit', () => store.set(slot, '')); return }
+  let sending = false
+  form.addEventListener('submit', async e => {
+    e.preventDefault()
+    const sent = area.value
+    if (sending || !sent.trim()) return
+    sending = true
+    const fields = { text: sent, behavior: form.elements.behavior.value, key: form.elements.key.value }
+    const { ok, html } = await post(form.action, fields)
+    sending = false
+    form.elements.behavior.value = 'queue'
+    if (html) apply(html)
+    if (!ok) return
+    form.elements.key.value = newKey()
+    if (area.value === sent) area.value = ''
+    store.set(slot, area.value)
+    toEnd()
+  })
+}
+function compose(text) {
+  const area = $('composer-text')
+  area.value = area.value.trim() ? area.value + '\n\n' + text : text
+  area.dispatchEvent(new Event('input'))
+  area.focus()
+}
+
+async function copy(button, text) {
+  try { await navigator.clipboard.writeText(text) } catch {
+    const area = document.createElement('textarea')
+    area.value = text
+    document.body.append(area)
+    area.select()
+    document.execCommand('copy')
+    area.remove()
+  }
+  const use = button.querySelector('use')
+  const was = use.getAttribute('href')
+  use.setAttribute('href', '#i-check')
+  setTimeout(() => use.setAttribute('href', was), 1500)
+}
+const plain = el => [...el.querySelectorAll('.prose:not(.is-quiet)')].map(p => p.innerText.trim()).join('\n\n')
+
+const acts = {
+  theme() {
+    const dark = (root.dataset.theme || (matchMedia('(prefers-color-scheme:dark)').matches ? 'dark' : 'light')) === 'dark'
+    root.dataset.theme = dark ? 'light' : 'dark'
+    store.set('theme', root.dataset.theme)
+  },
+  bottom: toEnd,
+  older,
+  dismiss(b) { b.closest('.toast').remove() },
+  'close-dialog'(b) { b.closest('dialog').close() },
+  dialog(b) { $(b.dataset.dialog).showModal() },
+  title() { $('chat-menu').hidePopover(); $('title-dialog').showModal(); $('title-text').select() },
+  copy(b) { copy(b, b.closest('.code').querySelector('pre').textContent) },
+  'copy-turn'(b) {
+    const parts = []
+    for (let el = b.closest('.turn'); el?.classList.contains('is-step'); el = el.previousElementSibling) parts.unshift(plain(el))
+    copy(b, parts.filter(Boolean).join('\n\n'))
+  },
+  async post(b) {
+    b.disabled = true
+    const { ok, html } = await post(b.dataset.url, b.dataset.form || '')
+    if (html) apply(html)
+    if (!ok) b.disabled = false
+  },
+  async 'confirm-post'(b) {
+    if (await ask(b.dataset.title, b.dataset.text, b.dataset.yes)) acts.post(b)
+  },
+  async restore(b) {
+    const files = b.dataset.ask
+    if (await ask('Restore ' + files + ' to ' + b.dataset.when + '?', 'They go back to how they were before that message. The chat stays. Files that somebody else changed since are left alone, and so is what commands did.', 'Restore ' + files)) {
+      await acts.post(b)
+      b.disabled = false
+    }
+  },
+  async 'queue-edit'(b) {
+    const text = b.dataset.textOf
+    const { ok, html } = await post(b.dataset.url, '')
+    if (html) apply(html)
+    if (ok) compose(text)
+  },
+  start(b) { compose(b.dataset.textOf) },
+  unsearch() {
+    const input = document.querySelector('.sidebar input[type=search]')
+    input.value = ''
+    input.dispatchEvent(new Event('input', { bubbles: true }))
+    input.focus()
+  },
+  tab(b) {
+    for (const tab of b.parentElement.children) {
+      const on = tab === b
+      tab.setAttribute('aria-selected', on)
+      tab.tabIndex = on ? 0 : -1
+      $(tab.getAttribute('aria-controls')).hidden = !on
+    }
+    b.focus()
+  },
+}
+
+// A row's body comes when it is opened for the first time.
+async function opened(e) {
+  const row = e.target
+  if (!row.open || !row.dataset?.fetch || row.dataset.have === row.dataset.fetch) return
+  row.dataset.have = row.dataset.fetch
+  const body = row.querySelector('.body')
+  try {
+    const res = await fetch(row.dataset.fetch, { headers: { Accept: 'text/html' } })
+    if (!res.ok) throw new Error(res.status)
+    body.innerHTML = await res.text()
+  } catch {
+    row.dataset.have = ''
+    body.textContent = 'Could not be loaded; close and open it to try again.'
+  }
+}
+
+let escAt = 0
+function interrupt() {
+  const stop = $('stop')
+  if (!stop) return
+  if (Date.now() - escAt < 4000) { escAt = 0; stop.click(); return }
+  escAt = Date.now()
+  toast('Press Esc once more to interrupt the model.')
+}
+function chat(step) {
+  const rows = [...document.querySelectorAll('#chats .row-chat')]
+  const here = rows.findIndex(r => r.classList.contains('is-here'))
+  rows[Math.min(rows.length - 1, Math.max(0, here + step))]?.click()
+}
+function keys(e) {
+  if (e.key === 'Escape' && !e.defaultPrevented && !document.querySelector('dialog[open], :popover-open')) return interrupt()
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest('input, textarea, select, [contenteditable], dialog')) {
+    if ((e.ctrlKey || e.metaKey) && e.key === 'k') {
+      const input = document.querySelector('.sidebar input[type=search]')
+      if (input) { e.preventDefault(); input.focus() }
+    }
+    return
+  }
+  const tabs = e.target.closest('[role=tablist]')
+  if (tabs && (e.key === 'ArrowRight' || e.key === 'ArrowLeft')) {
+    const all = [...tabs.children]
+    const next = (all.indexOf(e.target) + (e.key === 'ArrowRight' ? 1 : all.length - 1)) % all.length
+    return acts.tab(all[next])
+  }
+  const does = { '/': () => $('composer-text')?.focus(), n: () => document.querySelector('[data-key=n]')?.click(), j: () => chat(1), k: () => chat(-1), '?': () => $('shortcuts').showModal() }[e.key]
+  if (does) { e.preventDefault(); does() }
+}
+
+document.addEventListener('DOMContentLoaded', () => {
+  watchTranscript()
+  composer()
+  document.addEventListener('click', e => {
+    const el = e.target.closest('[data-act]')
+    if (el && acts[el.dataset.act]) acts[el.dataset.act](el)
+  })
+  document.addEventListener('toggle', opened, true)
+  document.addEventListener('keydown', keys)
+  document.addEventListener('submit', e => {
+    const file = e.target.querySelector('input[type=file]')
+    if (file) upload(e, file)
+  })
+  tick()
+  setInterval(tick, 1000)
+})
+
+// An import shows how far it is: the browser knows, a plain form does not.
+function upload(e, file) {
+  e.preventDefault()
+  const form = e.target, bar = form.querySelector('.progress'), began = Date.now(), req = new XMLHttpRequest()
+  const [done, rate, left] = bar.querySelectorAll('[data-part]')
+  bar.hidden = false
+  req.upload.onprogress = p => {
+    const per = p.loaded / Math.max(1, (Date.now() - began) / 1000)
+    bar.querySelector('rect').setAttribute('width', Math.floor(100 * p.loaded / p.total) + '%')
+    bar.querySelector('.track').setAttribute('aria-valuenow', Math.floor(100 * p.loaded / p.total))
+    done.textContent = size(p.loaded) + ' of ' + size(p.total)
+    rate.textContent = size(per) + '/s'
+    left.textContent = p.loaded === p.total ? 'checking' : span(1000 * (p.total - p.loaded) / per) + ' left'
+  }
+  req.onload = () => {
+    bar.hidden = true
+    if (req.status === 200) apply(req.responseText)
+    else if (req.status !== 204) toast('The import failed (' + req.status + ').')
+  }
+  req.onerror = () => { bar.hidden = true; toast('The import broke off: Holdfast does not answer.') }
+  req.open('POST', form.action)
+  req.send(new FormData(form))
+}
+function size(n) {
+  const units = ['B', 'KB', 'MB', 'GB']
+  let u = 0
+  while (n >= 1000 && u < 3) { n /= 1000; u++ }
+  return (n >= 100 || u < 2 ? Math.round(n) : n.toFixed(1)) + ' ' + units[u]
+}
+})()

@@ -1,0 +1,79 @@
+package text
+
+import (
+	"html"
+	"strings"
+)
+
+// HTML is markup made by this package: safe to put into a page as it is.
+type HTML string
+
+// Block is one top-level piece of a reply. N counts from 0; a piece keeps its number, so its element keeps its id.
+type Block struct {
+	N    int
+	HTML HTML
+	// Open: the text may still grow. An open code block is plain; it is highlighted once, when it closes.
+	Open bool
+}
+
+// Prose gives the blocks of a finished text, all closed and highlighted.
+func Prose(src string) []Block { return render(src, 0, true) }
+
+// Grow gives the blocks of an unfinished text from number from on. Blocks before the last one of an earlier, shorter text never
+// change, so a page asks from the number that was open then.
+func Grow(src string, from int) []Block { return render(src, from, false) }
+
+// Count gives the number of blocks of an unfinished text, without rendering.
+func Count(src string) int { return len(split(src)) }
+
+func render(src string, from int, done bool) []Block {
+	src = clean(src)
+	spans := split(src)
+	if from > len(spans) {
+		from = len(spans)
+	}
+	out := make([]Block, 0, len(spans)-from)
+	for n := from; n < len(spans); n++ {
+		sp := spans[n]
+		open := sp.open && !done
+		b := Block{N: n, Open: open}
+		piece := src[sp.start:max(sp.start, sp.end)]
+		switch {
+		case !sp.code:
+			b.HTML = Markdown(piece)
+		case open:
+			b.HTML = codeFrame(sp.lang, HTML(html.EscapeString(piece)))
+		default:
+			b.HTML = Code(sp.lang, piece)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Code gives a finished code block with its head: the language's name and a copy button.
+func Code(lang, body string) HTML {
+	return codeFrame(lang, Highlight(lang, strings.TrimSuffix(clean(body), "\n")))
+}
+
+func codeFrame(lang string, body HTML) HTML {
+	name := lang
+	if name == "" {
+		name = "Text"
+	}
+	return `<div class="code"><header><span>` + HTML(html.EscapeString(name)) + `</span>` +
+		`<button type="button" class="btn is-quiet is-small" data-act="copy"><svg class="icon" aria-hidden="true"><use href="#i-copy"></use></svg>Copy</button>` +
+		`</header><pre class="chroma" tabindex="0"><code>` + body + `</code></pre></div>`
+}
+
+// clean makes text fit for a page: NUL is shown as U+2400, line ends are LF, invalid UTF-8 is U+FFFD. A lone carriage return would
+// end a line of a server-sent event.
+func clean(s string) string {
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\u2400")
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,32 @@
+package view
+
+import "strconv"
+
+func settingsPost(chatID string) string {
+	return "@post(" + js("/chats/"+chatID+"/settings") + ",{contentType:'form',selector:'#chat-settings',requestCancellation:'disabled'})"
+}
+
+type meterRect struct{ Tone, X, Width string }
+
+// meterBars gives the parts as lengths along the bar, in whole percent with a gap of one, so that no style attribute is needed.
+func meterBars(m Meter) []meterRect {
+	parts := m.Parts
+	if len(parts) == 0 {
+		parts = []MeterPart{{Tokens: m.Used, Tone: "p1"}}
+	}
+	var out []meterRect
+	x := 0
+	for _, p := range parts {
+		w := percent(p.Tokens, m.Limit)
+		if p.Tokens > 0 && w == 0 {
+			w = 1
+		}
+		w = min(w, 100-x)
+		if w <= 0 {
+			continue
+		}
+		out = append(out, meterRect{Tone: p.Tone, X: strconv.Itoa(x) + "%", Width: strconv.Itoa(w) + "%"})
+		x += w + 1
+	}
+	return out
+}
