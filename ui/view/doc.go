@@ -47,6 +47,7 @@
 //	POST /models/configs                      form: model, name, num_ctx (all but model optional); 303 to / from the onboarding (form: next=/)
 //	POST /models/configs/{id}                 form: name, num_ctx, keep_alive, think, tools
 //	POST /models/configs/{id}/default|delete
+//	POST /models/demo                         303 to /
 //	POST /models/server                       form: url
 //	GET  /workspaces; POST /workspaces        form: directory, name, trusted=1; from the new chat also next=/
 //	POST /workspaces/{id}/trust               form: trusted=1 or nothing

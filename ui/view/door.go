@@ -1,0 +1,25 @@
+package view
+
+func serverMemory(s Server) string {
+	if s.Memory == "" {
+		return ""
+	}
+	return ", " + s.Memory + " of memory for models"
+}
+
+func modelDetail(m Model) string {
+	if !m.Chats {
+		if m.Detail == "" {
+			return "cannot chat"
+		}
+		return m.Detail + "; cannot chat"
+	}
+	return m.Detail
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package view
+
+// NewChatPage is the start of a chat.
+type NewChatPage struct {
+	Page   Page
+	Nav    Nav
+	Models []Option
+	Spaces []Option
+	// Key makes the form idempotent. Problem is what was wrong with the last try; Text what was written then.
+	Key     string
+	Text    string
+	Problem string
+	// Form is what was wrong with a folder that was added, with what was typed.
+	Form WorkspaceForm
+	// CanAdd: this person may add folders.
+	CanAdd bool
+	// Demo: the model of this appliance is the scripted one.
+	Demo bool
+	// Folder is the workspace that is chosen, for the prompts below; "" for none.
+	Folder string
+}
+
+// WorkspaceForm adds a folder. Next is the address to go to afterwards.
+type WorkspaceForm struct {
+	Directory string
+	Name      string
+	Trusted   bool
+	Problem   string
+	Next      string
+}
+
+// Server is the model server as a page shows it.
+type Server struct {
+	Reachable bool
+	Address   string
+	Version   string
+	// Problem is why it does not answer.
+	Problem string
+	// Memory and Disk are in words ("24 GB"), "" when unknown.
+	Memory string
+	Disk   string
+	Queue  int
+}
+
+// OnboardingPage is shown while there is no model to talk to.
+type OnboardingPage struct {
+	Page   Page
+	Server Server
+	Models []Model
+	// Start is the exact command that starts the server on this machine, Install how to get it; each "" where not known.
+	Start   string
+	Install string
+	// Demo: the demo model can be chosen.
+	Demo    bool
+	Problem string
+	Pulls   []Pull
+}
+
+// Model is an installed model. Element id: md-N, its place in the list.
+type Model struct {
+	Name   string
+	Detail string
+	Size   string
+	// Window is "262k", or "32k of 262k" with the window that is used.
+	Window       string
+	Capabilities []string
+	Loaded       bool
+	Suggested    bool
+	// Chats: the model can chat at all.
+	Chats bool
+	// Fit is fits, tight, too large or "" for unknown; FitDetail is "20.1 GB with 32k".
+	Fit       string
+	FitDetail string
+	// Configured: there is a model config for it.
+	Configured bool
+}
+
+// ModelConfig is a model as chats use it. Element id: mc-ID.
+type ModelConfig struct {
+	ID      string
+	Name    string
+	Model   string
+	Window  int64
+	Options string
+	Default bool
+	Missing bool
+	// The values of its form.
+	KeepAlive string
+	Think     string
+	Tools     string
+	Can       []string
+}
+
+// Pull is a download that runs or failed. Element id: pull-ID.
+type Pull struct {
+	ID      string
+	Name    string
+	Percent int
+	Done    string
+	Rate    string
+	Left    string
+	Problem string
+	Running bool
+}
+
+// ModelsPage are the settings of models.
+type ModelsPage struct {
+	Page    Page
+	Note    ServerNote
+	Server  Server
+	Configs []ModelConfig
+	Models  []Model
+	Pulls   []Pull
+	Admin   bool
+	// Problem is shown at the top: the list could not be read.
+	Problem string
+}
+
+// WorkspacesPage are the folders.
+type WorkspacesPage struct {
+	Page   Page
+	Note   ServerNote
+	Spaces []Workspace
+	Form   WorkspaceForm
+	Admin  bool
+}
+
+// Workspace is a folder. Element id: ws-ID.
+type Workspace struct {
+	ID        string
+	Name      string
+	Directory string
+	Trusted   bool
+	Chats     int
+	Problem   string
+}
+
+// TokensPage are the API tokens of a person.
+type TokensPage struct {
+	Page   Page
+	Note   ServerNote
+	Tokens []Token
+	// Fresh is the text of a token just made; it is shown this once.
+	Fresh   string
+	Problem string
+}
+
+// Token is one API token. Element id: tk-ID.
+type Token struct {
+	ID       string
+	Name     string
+	Created  string
+	Expires  string
+	LastUsed string
+	ReadOnly bool
+	Expired  bool
+}
