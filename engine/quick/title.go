@@ -1,0 +1,151 @@
+package quick
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"holdfast/engine/chat"
+)
+
+// Bounds of a title (engine.md 1 and 13).
+const (
+	titleRunes   = 80
+	titleMin     = 2
+	titleMax     = 8
+	titleTokens  = 256
+	titleTime    = 30 * time.Second
+	titleInput   = 6000
+	fallbackMost = 6
+)
+
+// titleSchema is a literal, as the order of its keys decides what the model may write.
+const titleSchema = `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`
+
+const titleSystem = `You name conversations. Read the beginning of one and answer with a title of 2 to 8 words that says what it is about, in the language of the person. No quotation marks, no full stop, no explanation. Answer with one JSON object: {"title": "..."}`
+
+// ErrTitle is wrapped by the error for an answer that is no title.
+var ErrTitle = errors.New("the answer is not a title")
+
+// Title asks model for a title, within 30 s. base gives the model's name and options, so that the server need not load it anew; its
+// messages are not sent. firstUser is the first user Message, lastTurns the text of the last Turns, "" for none. The usage is
+// what the call cost, also when its answer was refused.
+func Title(ctx context.Context, model chat.Model, base *chat.Request, firstUser, lastTurns string) (string, chat.Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, titleTime)
+	defer cancel()
+	var text strings.Builder
+	reply, err := model.Stream(ctx, titleRequest(base, firstUser, lastTurns), func(d chat.Delta) error {
+		if d.Retry != nil {
+			text.Reset()
+		}
+		text.WriteString(d.Text)
+		return nil
+	})
+	if err != nil {
+		return "", chat.Usage{}, err
+	}
+	title, err := readTitle(text.String())
+	return title, reply.Usage, err
+}
+
+func titleRequest(base *chat.Request, firstUser, lastTurns string) *chat.Request {
+	zero := 0.0
+	options := base.Options
+	// Sampling options do not make the server load the model again; the others stay as they are.
+	options.Temperature, options.Stop, options.Think = &zero, nil, "false"
+	return &chat.Request{
+		Class:     chat.ClassQuick,
+		Model:     base.Model,
+		Options:   options,
+		MaxTokens: titleTokens,
+		System:    titleSystem,
+		Messages:  []chat.PromptMessage{{Role: chat.RoleUser, Content: titleQuestion(firstUser, lastTurns)}},
+		Format:    json.RawMessage(titleSchema),
+		Think:     "false",
+	}
+}
+
+// titleQuestion shares the runes: half for the first Message when the last Turns need the other half.
+func titleQuestion(firstUser, lastTurns string) string {
+	firstUser, lastTurns = printable(firstUser), printable(lastTurns)
+	if lastTurns == "" {
+		return "The person wrote:\n\n" + firstRunes(firstUser, titleInput)
+	}
+	last := lastRunes(lastTurns, titleInput-min(len([]rune(firstUser)), titleInput/2))
+	first := firstRunes(firstUser, titleInput-len([]rune(last)))
+	return "The person wrote first:\n\n" + first + "\n\nThe conversation now:\n\n" + last
+}
+
+func readTitle(answer string) (string, error) {
+	var out struct {
+		Title *string `json:"title"`
+	}
+	answer = strings.TrimSpace(answer)
+	if err := json.Unmarshal([]byte(unfenced(answer)), &out); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrTitle, err)
+	}
+	if out.Title == nil {
+		return "", fmt.Errorf("%w: no title in it", ErrTitle)
+	}
+	title := strings.Join(strings.Fields(printable(*out.Title)), " ")
+	title = strings.TrimSpace(strings.Trim(title, "\"'`“”„‘’«»‹›「」"))
+	title = strings.TrimRight(title, ".")
+	if n := len(strings.Fields(title)); n < titleMin || n > titleMax {
+		return "", fmt.Errorf("%w: %d words", ErrTitle, n)
+	}
+	if n := len([]rune(title)); n > titleRunes {
+		return "", fmt.Errorf("%w: %d characters", ErrTitle, n)
+	}
+	return title, nil
+}
+
+// unfenced takes a Markdown fence off, which models without a grammar put around JSON.
+func unfenced(s string) string {
+	inner, ok := strings.CutPrefix(s, "```")
+	if !ok {
+		return s
+	}
+	inner = strings.TrimPrefix(inner, "json")
+	return strings.TrimSpace(strings.TrimSuffix(inner, "```"))
+}
+
+// FallbackTitle is the title until there is a better one: the first 6 words, at most 80 runes, with an ellipsis if that cuts the
+// text; "New chat" without words.
+func FallbackTitle(text string) string {
+	words := strings.Fields(printable(text))
+	if len(words) == 0 {
+		return "New chat"
+	}
+	title := strings.Join(words[:min(len(words), fallbackMost)], " ")
+	if len(words) <= fallbackMost && len([]rune(title)) <= titleRunes {
+		return title
+	}
+	return strings.TrimRightFunc(firstRunes(title, titleRunes-1), unicode.IsSpace) + "…"
+}
+
+// printable drops what a title or a question for one cannot hold: control and format characters, bytes that are no text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u200C', r == '\u200D':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+}
+
+func firstRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(len(r), max(n, 0))])
+}
+
+func lastRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[max(0, len(r)-max(n, 0)):])
+}
