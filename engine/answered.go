@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"holdfast/engine/chat"
+)
+
+// answered runs the outstanding Calls that a person has decided about, first thing in the resumed Turn, and commits their Results.
+func (r *run) answered() error {
+	var calls []chat.Call
+	denied := map[int]string{}
+	for i, o := range r.t.chat.Outstanding {
+		calls = append(calls, o.Call)
+		if o.Decision != "allow" {
+			denied[i] = o.Reason
+		}
+	}
+	r.beginDraft(0)
+	plan := r.plan(calls, true)
+	now := r.e.now().UTC()
+	for i := range plan {
+		reason, no := denied[i]
+		if !no || plan[i].refused != nil {
+			continue
+		}
+		text := "the user denied this call"
+		if reason != "" {
+			text += ": " + reason
+		}
+		f := failedResult(plan[i].call, text, now)
+		plan[i].refused = &f
+	}
+	results, err := r.runBatch(plan)
+	if err != nil && results == nil {
+		return err
+	}
+	var msgs []chat.Message
+	for i, o := range r.t.chat.Outstanding {
+		msgs = append(msgs, toolMessage(o.Step, *results[i]))
+	}
+	if err != nil {
+		r.kept = msgs
+		return err
+	}
+	return r.commitStep(chat.Event{Kind: chat.CommitStep}, msgs, nil, func(c *chat.Chat) { c.Outstanding = nil })
+}

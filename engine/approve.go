@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// AnswerInput is a person's answer to an approval card. Decision is allow_once or deny.
+type AnswerInput struct {
+	ChatID   chat.ID
+	CallID   string
+	Decision string
+	Reason   string
+}
+
+// Answer stores a person's answer. When no card is open any more the Turn goes on and runs what was allowed. The first answer wins.
+func (e *Engine) Answer(ctx context.Context, _ chat.Principal, in AnswerInput) (Done, error) {
+	kind, decision := chat.Approve, "allow"
+	switch in.Decision {
+	case "allow_once":
+	case "deny":
+		kind, decision = chat.Deny, "deny"
+	default:
+		return Done{}, chat.Invalid("decision", "It must be allow_once or deny.")
+	}
+	_, err := e.change(ctx, change{chat: in.ChatID, quiet: true,
+		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
+			ev := chat.Event{Kind: kind}
+			known := false
+			for _, o := range c.Outstanding {
+				if o.Call.ID != in.CallID {
+					ev.OpenCalls = ev.OpenCalls || o.Decision == ""
+					continue
+				}
+				known = true
+				if o.Decision != "" {
+					return ev, &chat.Error{Kind: chat.KindWrongState, Message: "This was answered already."}
+				}
+			}
+			if !known {
+				return ev, chat.NotFound("open approval")
+			}
+			return ev, nil
+		},
+		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error {
+			for i := range c.Outstanding {
+				if c.Outstanding[i].Call.ID == in.CallID {
+					c.Outstanding[i].Decision, c.Outstanding[i].Reason = decision, firstRunes(in.Reason, detailRunes)
+				}
+			}
+			return nil
+		}})
+	return Done{}, err
+}

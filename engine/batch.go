@@ -1,0 +1,309 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/engine/argument"
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/kv"
+)
+
+// callsAtOnce bounds how many Calls of a Step run concurrently.
+const callsAtOnce = 8
+
+// planned is one Call of a batch with what was decided about it before anything runs.
+type planned struct {
+	call chat.Call
+	tool chat.Tool
+	def  chat.ToolDef
+	// refused answers a Call that never runs.
+	refused *chat.Part
+	// ask: the Call waits for a person.
+	ask bool
+	// changes are the files that a checked Call is about to change.
+	changes []chat.FileChange
+}
+
+func (p *planned) runs() bool { return p.refused == nil && !p.ask }
+
+// batch is the Calls of one Step on their way to Results.
+type batch struct {
+	r     *run
+	calls []planned
+	cap   int
+
+	mu sync.Mutex // guards the rest
+	// results are in Call order; a nil one is still running. Once closed, late values are dropped.
+	results []*chat.Part
+	open    int
+	closed  bool
+}
+
+// plan decides about each Call: unknown, badly argued, waiting for a person, or to be run.
+func (r *run) plan(calls []chat.Call, approved bool) []planned {
+	out := make([]planned, len(calls))
+	active := r.t.active()
+	now := r.e.now().UTC()
+	for i, c := range calls {
+		p := &out[i]
+		p.call = c
+		refuse := func(text string) {
+			f := failedResult(c, text, now)
+			p.refused = &f
+		}
+		name, ok := argument.Match(c.Name, active)
+		if !ok {
+			if _, known := r.e.tools.Tool(c.Name); known {
+				refuse(chat.TextInactive(c.Name, active))
+			} else {
+				refuse(chat.TextUnknown(c.Name, active))
+			}
+			continue
+		}
+		p.tool, _ = r.e.tools.Tool(name)
+		p.def = p.tool.Def()
+		p.call.Name = name
+		if c.Args == nil {
+			refuse(chat.TextBadArgs(name, "the arguments are not a JSON object", string(p.def.Schema)))
+			continue
+		}
+		args, problem := argument.Prepare(p.def, c.Args)
+		if problem != "" {
+			refuse(chat.TextBadArgs(name, problem, string(p.def.Schema)))
+			continue
+		}
+		p.call.Args = args
+		p.ask = p.def.NeedsApproval && !approved && r.t.record != nil && !r.t.record.Trusted
+	}
+	return out
+}
+
+// runBatch runs the Calls and gives their Results in Call order; asked Calls have none. An error is the run's cause, or a failure to
+// make an intent durable; r.kept then holds nothing, the caller decides what is kept.
+func (r *run) runBatch(calls []planned) ([]*chat.Part, error) {
+	b := &batch{r: r, calls: calls, cap: prompt.ResultCap(r.t.window, len(calls)), results: make([]*chat.Part, len(calls))}
+	for i := range calls {
+		if calls[i].refused != nil {
+			b.results[i] = calls[i].refused
+			r.e.meters.toolErrors.Inc(r.toolLabel(calls[i].call.Name))
+		} else if calls[i].runs() {
+			b.open++
+		}
+	}
+	if b.open == 0 {
+		return b.results, nil
+	}
+	r.draft.setPhase(chat.PhaseRunningTools, 0, r.e.now())
+	r.e.feed.touch(r.id)
+	if err := b.prepare(); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	slots := make(chan struct{}, callsAtOnce)
+	var all sync.WaitGroup
+	for i := range calls {
+		if !calls[i].runs() {
+			continue
+		}
+		r.draft.startCall(calls[i].call.ID, calls[i].call.Name, r.e.now().UTC())
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			b.one(i)
+		})
+	}
+	// An abandoned Tool may outlive the Turn; the runner joins it at Close.
+	r.e.runner.joined.Go(func() { all.Wait(); close(done) })
+	b.wait(done)
+	return b.close(), context.Cause(r.ctx)
+}
+
+// wait returns when all Calls have answered, or when the grace after an interrupt is over.
+func (b *batch) wait(done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-b.r.ctx.Done():
+	}
+	grace := time.NewTimer(b.r.e.bounds.ToolGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+	case <-grace.C:
+	}
+}
+
+// close drops late values and answers what is still open.
+func (b *batch) close() []*chat.Part {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	now := b.r.e.now().UTC()
+	for i := range b.results {
+		if b.results[i] != nil || !b.calls[i].runs() {
+			continue
+		}
+		text := chat.TextCut
+		if b.calls[i].def.Effect == chat.ClassEffect {
+			b.r.mayHaveRun = true
+			text = chat.TextStopped
+		}
+		f := failedResult(b.calls[i].call, text, now)
+		b.results[i] = &f
+	}
+	return b.results
+}
+
+// prepare keeps the files that will change and makes an intent of every Call with effects durable, together with the whole reply.
+func (b *batch) prepare() error {
+	var intents []*chat.Intent
+	for i := range b.calls {
+		p := &b.calls[i]
+		if !p.runs() || p.def.Effect == chat.ClassRead {
+			continue
+		}
+		if planner, ok := p.tool.(chat.Planner); ok {
+			p.changes = planner.Plan(b.r.ctx, b.env(p), p.call.Args)
+			if err := b.r.checkpointFiles(p.changes); err != nil {
+				return err
+			}
+		}
+		intents = append(intents, b.intent(i))
+	}
+	if len(intents) == 0 {
+		return nil
+	}
+	return b.r.save.save(func(tx *kv.Tx) error {
+		for _, in := range intents {
+			if err := tx.PutIntent(b.r.id, in); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b *batch) intent(i int) *chat.Intent {
+	p := &b.calls[i]
+	sum := sha256.Sum256(p.call.Args)
+	in := &chat.Intent{CallID: p.call.ID, Step: b.r.draft.view().Step, Index: i, Tool: p.call.Name, ArgsHash: hex.EncodeToString(sum[:]),
+		Class: p.def.Effect, Changes: p.changes, StartedAt: b.r.e.now().UTC()}
+	if b.r.t.record != nil {
+		in.Workspace = b.r.t.record.ID
+	}
+	return in
+}
+
+func (b *batch) env(p *planned) chat.Env {
+	r := b.r
+	callID := p.call.ID
+	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Workspace: r.t.workspace, Reads: r.t.reads,
+		Output: func(text string) {
+			r.draft.output(callID, text)
+			r.pace.grew()
+		},
+		Started: func(processID string) error {
+			for i := range b.calls {
+				if b.calls[i].call.ID != callID {
+					continue
+				}
+				in := b.intent(i)
+				in.ProcessID = processID
+				return r.putIntent(in)
+			}
+			return nil
+		}}
+}
+
+// one runs a Call. A panic is a Result.
+func (b *batch) one(i int) {
+	p := &b.calls[i]
+	r := b.r
+	started := r.e.now().UTC()
+	var res chat.Result
+	func() {
+		defer func() {
+			if v := recover(); v != nil {
+				r.e.log.Error("a tool panicked", "chat", r.id, "tool", p.call.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				res = chat.Result{Content: chat.TextPanic(fmt.Sprint(v)), IsError: true}
+			}
+		}()
+		if p.def.Writes && r.t.record != nil {
+			unlock, err := r.e.runner.locks.lock(r.ctx, r.t.record.ID)
+			if err != nil {
+				res = chat.Result{Content: chat.TextCut, IsError: true}
+				return
+			}
+			defer unlock()
+		}
+		res = p.tool.Run(r.ctx, b.env(p), p.call.Args)
+	}()
+	part := prompt.EncodeResult(res, b.cap)
+	part.CallID, part.ToolName = p.call.ID, p.call.Name
+	ended := r.e.now().UTC()
+	part.CreatedAt, part.CompletedAt = &started, &ended
+	r.e.meters.toolDone(p.call.Name, part.IsError, ended.Sub(started), len(part.Result), part.Truncated)
+	b.put(i, part)
+}
+
+// put stores a Result while the batch is open; that of a Call with effects is made durable while others still run.
+func (b *batch) put(i int, part chat.Part) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return
+	}
+	b.results[i] = &part
+	b.open--
+	others := b.open > 0
+	b.mu.Unlock()
+	b.r.draft.finishCall(part)
+	b.r.pace.begin()
+	b.r.pace.grew()
+	if !others || b.calls[i].def.Effect == chat.ClassRead {
+		return
+	}
+	in := b.intent(i)
+	in.Result = &part
+	if err := b.r.putIntent(in); err != nil {
+		// The Step's commit holds the Result too; only a crash before it would ask a person about this Call.
+		b.r.e.log.Warn("a result could not be made durable early", "chat", b.r.id, "error", err)
+	}
+}
+
+// putIntent writes an intent if the run still owns the Chat.
+func (r *run) putIntent(in *chat.Intent) error {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	fenced := false
+	err := r.e.store.Update(ctx, func(tx *kv.Tx) error {
+		c, found, err := tx.Chat(r.id)
+		if err != nil {
+			return err
+		}
+		fenced = !found || c.Lease == nil || *c.Lease != r.lease
+		if fenced {
+			return nil
+		}
+		return tx.PutIntent(r.id, in)
+	})
+	if fenced {
+		return errFenced
+	}
+	return err
+}
+
+func (r *run) toolLabel(name string) string {
+	if slices.Contains(r.t.active(), name) {
+		return name
+	}
+	return "unknown"
+}

@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// errFenced is the result of a write by a runner that is no longer the owner. It is lost_lease, not a failure.
+var errFenced = errors.New("engine: the lease belongs to another runner")
+
+// change is one transition: what happens to which Chat, and what the transaction writes besides.
+type change struct {
+	chat chat.ID
+	// fence, when set, must be the Chat's lease.
+	fence *chat.Lease
+	// event is asked inside the transaction, so that it can look at what stands there.
+	event func(tx *kv.Tx, c *chat.Chat) (chat.Event, error)
+	// write runs after the transition was allowed and before Calls are answered, Messages inserted and the queue taken. Its error
+	// rolls everything back.
+	write func(tx *kv.Tx, c *chat.Chat, m chat.Move) error
+	// insert goes to the history or the queue, as the transition says.
+	insert *insertion
+	// receipt makes a repeat with the same key answer as the first.
+	receipt *receipt
+	// quiet leaves UpdatedAt alone (it moves only on a user Message and at the end of a Turn).
+	quiet bool
+}
+
+// insertion is a user Message on its way in; exactly one of the results is set by the transaction.
+type insertion struct {
+	message chat.Message
+	effort  string
+	// stored is the Message that went into the history, queued the one that waits.
+	stored *chat.Message
+	queued *chat.QueuedMessage
+}
+
+// changed is what a change led to. owner is the lease before it, nil without one.
+type changed struct {
+	chat  *chat.Chat
+	move  chat.Move
+	owner *chat.Lease
+}
+
+// change runs one transition. A refusal is a *chat.Error; a fence miss is errFenced; both write nothing.
+func (e *Engine) change(ctx context.Context, x change) (changed, error) {
+	var out changed
+	var refused error
+	err := e.store.Update(ctx, func(tx *kv.Tx) error {
+		out, refused = changed{}, nil
+		var err error
+		out, refused, err = e.transact(tx, x)
+		return err
+	})
+	if err != nil {
+		return changed{}, storeError(err)
+	}
+	if refused != nil {
+		return changed{}, refused
+	}
+	if !out.move.Effects.Has(chat.NoChange) {
+		e.after(out)
+	}
+	return out, nil
+}
+
+// transact is the part of change inside a transaction. It may run more than once.
+func (e *Engine) transact(tx *kv.Tx, x change) (out changed, refused, err error) {
+	c, found, err := tx.Chat(x.chat)
+	if err != nil {
+		return out, nil, err
+	}
+	if !found {
+		return out, chat.NotFound("chat"), nil
+	}
+	if x.fence != nil && (c.Lease == nil || *c.Lease != *x.fence) {
+		return out, errFenced, nil
+	}
+	if x.receipt != nil {
+		if refused, err := x.receipt.known(tx, c.ID); refused != nil || err != nil {
+			return out, refused, err
+		}
+	}
+	ev, err := x.event(tx, c)
+	if err != nil {
+		var refusal *chat.Error
+		if errors.As(err, &refusal) {
+			return out, refusal, nil
+		}
+		return out, nil, err
+	}
+	m, no := chat.Next(chat.StandingOf(c), ev)
+	if no != nil {
+		return out, no.AsError(), nil
+	}
+	out = changed{chat: c, move: m, owner: c.Lease}
+	if m.Effects.Has(chat.NoChange) {
+		return out, nil, nil
+	}
+	return out, nil, e.write(tx, c, m, x)
+}
+
+// write applies a Move to the record and the Messages of a Chat, in the order of the Effects.
+func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
+	now := e.now().UTC()
+	was := c.State
+	if x.write != nil {
+		if err := x.write(tx, c, m); err != nil {
+			return err
+		}
+	}
+	if m.Effects.Has(chat.DropQueue) && c.Queued > 0 {
+		if err := putQueue(tx, c, nil); err != nil {
+			return err
+		}
+	}
+	if m.Effects.Has(chat.AnswerUserStop) {
+		if err := e.answerOutstanding(tx, c, chat.TextUserStop, now); err != nil {
+			return err
+		}
+	}
+	if m.Effects.Has(chat.AnswerLate) {
+		if err := e.answerOutstanding(tx, c, chat.TextLate, now); err != nil {
+			return err
+		}
+	}
+	if x.insert != nil {
+		if err := e.insert(tx, c, m, x.insert); err != nil {
+			return err
+		}
+	}
+	if m.Effects.Has(chat.Take) {
+		if err := e.take(tx, c); err != nil {
+			return err
+		}
+	}
+	applyMove(c, m, was, now)
+	if !x.quiet && (m.Effects&(chat.AppendHistory|chat.AppendQueue|chat.AppendUrgent|chat.Take) != 0 || was.Leased() && c.State.AtRest()) {
+		c.UpdatedAt = now
+	}
+	c.Version++
+	if x.receipt != nil {
+		if err := x.receipt.store(tx, c.ID, now); err != nil {
+			return err
+		}
+	}
+	return tx.PutChat(c)
+}
+
+// applyMove sets the fields of the record that a Move alone decides.
+func applyMove(c *chat.Chat, m chat.Move, was chat.State, now time.Time) {
+	c.State, c.Archived, c.RestReason = m.To, m.Archived, m.Rest
+	if m.Effects.Has(chat.ClearError) {
+		c.LastError = nil
+	}
+	if m.Effects.Has(chat.DropIntent) {
+		c.Intent, c.RestState = "", ""
+	}
+	if m.Effects.Has(chat.SetIntent) {
+		c.Intent, c.RestState = chat.IntentCompact, was
+	}
+	if m.Effects.Has(chat.RemoveLease) {
+		c.Lease = nil
+	}
+	if m.Effects.Has(chat.ClearPin) {
+		c.PinOrder = 0
+	}
+	if c.State != chat.Pending {
+		c.RunnableSince = time.Time{}
+	} else if was != chat.Pending {
+		c.RunnableSince = now
+	}
+	if c.State == chat.Pending || c.State == chat.Running {
+		c.RestReason = ""
+	}
+}
+
+// insert puts the event's user Message where the Move says.
+func (e *Engine) insert(tx *kv.Tx, c *chat.Chat, m chat.Move, in *insertion) error {
+	in.stored, in.queued = nil, nil
+	if m.Effects.Has(chat.AppendHistory) {
+		stored := in.message
+		if err := e.appendUser(tx, c, &stored, in.effort); err != nil {
+			return err
+		}
+		in.stored = &stored
+		return nil
+	}
+	urgent := m.Effects.Has(chat.AppendUrgent)
+	if !urgent && !m.Effects.Has(chat.AppendQueue) {
+		return nil
+	}
+	queue, err := tx.Queue(c.ID)
+	if err != nil {
+		return err
+	}
+	id, err := tx.NextID()
+	if err != nil {
+		return err
+	}
+	q := &chat.QueuedMessage{ID: id, ChatID: c.ID, CreatedBy: in.message.CreatedBy, CreatedAt: in.message.CreatedAt,
+		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.effort, Content: in.message.Content, Urgent: urgent}
+	in.queued = q
+	return putQueue(tx, c, enqueue(queue, q))
+}
+
+// enqueue places an urgent Message behind the urgent ones and before the plain ones, a plain one at the end.
+func enqueue(queue []*chat.QueuedMessage, q *chat.QueuedMessage) []*chat.QueuedMessage {
+	at := len(queue)
+	if q.Urgent {
+		at = 0
+		for at < len(queue) && queue[at].Urgent {
+			at++
+		}
+	}
+	out := append([]*chat.QueuedMessage{}, queue[:at]...)
+	out = append(out, q)
+	return append(out, queue[at:]...)
+}
+
+// take moves the queue's head into the history.
+func (e *Engine) take(tx *kv.Tx, c *chat.Chat) error {
+	queue, err := tx.Queue(c.ID)
+	if err != nil {
+		return err
+	}
+	if len(queue) == 0 {
+		return errors.New("engine: nothing to take from the queue")
+	}
+	head := queue[0]
+	if err := putQueue(tx, c, queue[1:]); err != nil {
+		return err
+	}
+	msg := chat.Message{ChatID: c.ID, CreatedBy: head.CreatedBy, CreatedAt: e.now().UTC(), Role: chat.RoleUser, Content: head.Content,
+		ModelConfigID: head.ModelConfigID, ContentVersion: 1}
+	return e.appendUser(tx, c, &msg, head.ReasoningEffort)
+}
+
+// appendUser appends a user Message that starts a Turn.
+func (e *Engine) appendUser(tx *kv.Tx, c *chat.Chat, msg *chat.Message, effort string) error {
+	if err := appendMessage(tx, c, msg); err != nil {
+		return err
+	}
+	if msg.ModelConfigID != "" {
+		c.ModelConfigID = msg.ModelConfigID
+	}
+	if effort != "" {
+		c.ReasoningEffort = effort
+	}
+	c.LastError = nil
+	c.Turn = chat.Turn{UserMessage: msg.ID, StartedAt: e.now().UTC()}
+	return nil
+}
+
+// appendMessage encodes and appends a small Message inside the transaction and fills in its id.
+func appendMessage(tx *kv.Tx, c *chat.Chat, msg *chat.Message) error {
+	msg.ChatID = c.ID
+	enc, err := kv.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	id, err := tx.AppendMessage(c, enc)
+	if err != nil {
+		return err
+	}
+	msg.ID = id
+	c.HistoryVersion++
+	return nil
+}
+
+func putQueue(tx *kv.Tx, c *chat.Chat, queue []*chat.QueuedMessage) error {
+	c.QueueVersion++
+	return tx.PutQueue(c, queue)
+}
+
+// answerOutstanding gives every outstanding Call a failed Result, so that the history has no open Call before a user Message.
+func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now time.Time) error {
+	for _, o := range c.Outstanding {
+		msg := toolMessage(o.Step, failedResult(o.Call, text, now))
+		if err := appendMessage(tx, c, &msg); err != nil {
+			return err
+		}
+	}
+	c.Outstanding = nil
+	return nil
+}
+
+// after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner.
+func (e *Engine) after(out changed) {
+	c, m := out.chat, out.move
+	e.feed.touch(c.ID)
+	e.feed.touchOwner(c.OwnerID)
+	if m.Effects.Has(chat.CancelInterrupted) {
+		e.runner.cancel(c.ID, out.owner, chat.CauseInterrupted)
+	}
+	if m.Effects.Has(chat.CancelLostLease) {
+		e.runner.cancel(c.ID, out.owner, chat.CauseLostLease)
+	}
+	if m.Effects.Has(chat.Wake) && c.State == chat.Pending {
+		e.runner.wake(c.ID)
+	}
+}
+
+// storeError gives the store's failures their kind for a person; others stay what they are.
+func storeError(err error) error {
+	switch {
+	case errors.Is(err, kv.ErrNoSpace):
+		return &chat.Error{Kind: chat.KindNoSpace, Message: "The disk with the data directory is full.",
+			Detail: "Free some space; nothing that was accepted is lost.", Retryable: true, Cause: err}
+	case errors.Is(err, kv.ErrReadOnly):
+		return &chat.Error{Kind: chat.KindReadOnly, Message: "The store can be read but not written.",
+			Detail: "Restart the appliance; it checks the store first.", Cause: err}
+	case errors.Is(err, kv.ErrUnknown):
+		return &chat.Error{Kind: chat.KindCommitUnknown, Message: "It is not known yet whether this was stored.",
+			Detail: "Send it again with the same key; it is never stored twice.", Retryable: true, Cause: err}
+	case errors.Is(err, kv.ErrClosed):
+		return &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping.", Detail: "Try again in a moment.",
+			Retryable: true, Cause: err}
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/kv"
+)
+
+// compact replaces the history before now by a summary that the Chat's model writes. A summary that fails leaves its card and no
+// error; the caller looks whether the prompt still fits. An error is the run's cause or a failed commit.
+func (r *run) compact(built prompt.Built, source string) error {
+	r.beginDraft(built.Bytes)
+	r.draft.setPhase(chat.PhaseCompacting, 0, r.e.now())
+	s := prompt.Summary{ChatID: r.id, CallID: callID(r.draft.view().Step, 0), Source: source, Threshold: r.threshold(),
+		Used: r.t.chat.Used, Unanswered: built.Unanswered}
+	r.draft.show(chat.Part{Type: chat.PartToolCall, CallID: s.CallID, ToolName: prompt.SummaryTool}, r.e.now().UTC())
+	r.e.feed.touch(r.id)
+	started := r.e.now()
+	var reply chat.Reply
+	var err error
+	s.Text, reply, err = r.summarise(built)
+	if r.interrupted() {
+		r.draft.clear()
+		return context.Cause(r.ctx)
+	}
+	if err != nil {
+		s.Failure = turnError(err).Message
+	} else if s.Text == "" {
+		s.Failure = "The model wrote no summary."
+	}
+	s.At = r.e.now().UTC()
+	result := "ok"
+	if s.Failure != "" {
+		result = "error"
+	}
+	r.e.meters.compactions.Inc(result)
+	var msgs []chat.Message
+	for _, m := range prompt.SummaryMessages(s) {
+		msgs = append(msgs, *m)
+	}
+	usage := r.usage("compaction", built.Request.Model, reply, r.e.now().Sub(started))
+	return r.commitStep(chat.Event{Kind: chat.CommitStep}, msgs, usage, func(c *chat.Chat) {
+		c.Turn.Steps--
+		c.Turn.Compactions++
+		if s.Failure == "" {
+			c.Used = chat.ContextUse{Limit: c.Used.Limit}
+		}
+	})
+}
+
+// summarise asks for the summary, once more without Tools when the reply has no text.
+func (r *run) summarise(built prompt.Built) (string, chat.Reply, error) {
+	var reply chat.Reply
+	for _, withoutTools := range []bool{false, true} {
+		req, ok := prompt.SummaryRequest(built, withoutTools)
+		if !ok {
+			return "", reply, prompt.ContextFull(built)
+		}
+		text := ""
+		var err error
+		reply, err = r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
+			if d.Retry != nil {
+				text = ""
+			}
+			text += d.Text
+			return nil
+		})
+		if err != nil || text != "" {
+			return text, reply, err
+		}
+	}
+	return "", reply, nil
+}
+
+// compactByHand is the run that Compact asked for: it summarises and rests where the Chat came from.
+func (r *run) compactByHand() error {
+	built := prompt.Build(r.promptInput())
+	if err := r.compact(built, prompt.SourceManual); err != nil {
+		return err
+	}
+	r.draft.clear()
+	return r.commitStep(chat.Event{Kind: chat.FinishTurn}, nil, nil, func(c *chat.Chat) { c.Turn.Steps-- })
+}
+
+// CompactInput and ClearInput name the Chat.
+type (
+	CompactInput struct{ ChatID chat.ID }
+	ClearInput   struct{ ChatID chat.ID }
+)
+
+// Compact summarises a resting Chat's history so that the window has room again. The transcript stays.
+func (e *Engine) Compact(ctx context.Context, _ chat.Principal, in CompactInput) (*chat.Chat, error) {
+	out, err := e.change(ctx, change{chat: in.ChatID, event: kindOf(chat.Compact)})
+	return out.chat, err
+}
+
+// Clear starts a new context in a resting Chat: the model sees nothing of what was before. The transcript stays.
+func (e *Engine) Clear(ctx context.Context, _ chat.Principal, in ClearInput) (*chat.Chat, error) {
+	out, err := e.change(ctx, change{chat: in.ChatID, event: kindOf(chat.Clear),
+		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {
+			c.Used = chat.ContextUse{Limit: c.Used.Limit}
+			return appendMessage(tx, c, &chat.Message{CreatedAt: e.now().UTC(), Role: chat.RoleSystem, Visibility: chat.VisibleUser,
+				Boundary: chat.BoundaryClear, ContentVersion: 1, Content: []chat.Part{}})
+		}})
+	return out.chat, err
+}
+
+// kindOf makes an event that needs no facts.
+func kindOf(k chat.EventKind) func(*kv.Tx, *chat.Chat) (chat.Event, error) {
+	return func(*kv.Tx, *chat.Chat) (chat.Event, error) { return chat.Event{Kind: k}, nil }
+}

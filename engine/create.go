@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/engine/quick"
+	"holdfast/kv"
+)
+
+// CreateInput starts a Chat with its first Message. Key is the Idempotency-Key, "" for none.
+type CreateInput struct {
+	Content         []chat.Part
+	Title           string
+	WorkspaceID     chat.WorkspaceID
+	ModelConfigID   chat.ModelConfigID
+	SystemPrompt    string
+	ReasoningEffort string
+	Labels          map[string]string
+	Key             string `json:"-"`
+}
+
+// Create makes a Chat and lets its first Turn begin.
+func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (*chat.Chat, error) {
+	content, err := checkContent(in.Content)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Labels) > 50 {
+		return nil, chat.Invalid("labels", "At most 50 labels.")
+	}
+	rec, err := newReceipt(p, in.Key, "create", in)
+	if err != nil {
+		return nil, err
+	}
+	now := e.now().UTC()
+	id := chat.ID(uuid.Must(uuid.NewV7()).String())
+	var c *chat.Chat
+	var refused error
+	err = e.store.Update(ctx, func(tx *kv.Tx) error {
+		refused = nil
+		if rec != nil {
+			var err error
+			if refused, err = rec.known(tx, ""); refused != nil || err != nil {
+				return err
+			}
+		}
+		m, no := chat.Next(chat.Standing{}, chat.Event{Kind: chat.Create})
+		if no != nil {
+			return no.AsError()
+		}
+		c = &chat.Chat{ID: id, OwnerID: p.UserID, RootID: id, Title: strings.TrimSpace(in.Title), WorkspaceID: in.WorkspaceID,
+			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, State: m.To, Version: 1,
+			CreatedAt: now, UpdatedAt: now, RunnableSince: now}
+		if c.Title == "" {
+			c.Title, c.TitleFallback = quick.FallbackTitle(chat.PlainText(content)), true
+		}
+		var err error
+		if refused, err = e.checkReferences(tx, c); refused != nil || err != nil {
+			return err
+		}
+		if err := systemMessages(tx, c, in.SystemPrompt); err != nil {
+			return err
+		}
+		first := chat.Message{CreatedBy: p.UserID, CreatedAt: now, Role: chat.RoleUser, Content: content, ModelConfigID: in.ModelConfigID,
+			ContentVersion: 1}
+		if err := e.appendUser(tx, c, &first, in.ReasoningEffort); err != nil {
+			return err
+		}
+		if rec != nil {
+			rec.answer = func() any { return c.ID }
+			if err := rec.store(tx, "", now); err != nil {
+				return err
+			}
+		}
+		return tx.PutChat(c)
+	})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	if errors.Is(refused, errReplayed) {
+		var first chat.ID
+		if err := json.Unmarshal(rec.replay, &first); err != nil {
+			return nil, err
+		}
+		return e.Get(ctx, p, GetInput{ChatID: first})
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	e.after(changed{chat: c, move: chat.Move{To: chat.Pending, Effects: chat.Wake}})
+	return c, nil
+}
+
+// checkReferences refuses a Chat that names a Workspace or Model config that is not there.
+func (e *Engine) checkReferences(tx *kv.Tx, c *chat.Chat) (refused, err error) {
+	if c.WorkspaceID != "" {
+		w, found, err := tx.Workspace(c.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		if !found || w.OwnerID != c.OwnerID {
+			return chat.Invalid("workspace_id", "There is no such workspace."), nil
+		}
+	}
+	if c.ModelConfigID != "" {
+		m, found, err := tx.ModelConfig(c.ModelConfigID)
+		if err != nil {
+			return nil, err
+		}
+		if !found || !m.Enabled {
+			return chat.Invalid("model_config_id", "There is no such enabled model config."), nil
+		}
+	}
+	return nil, nil
+}
+
+// systemMessages stores the Chat's own sections of the system text, model-only.
+func systemMessages(tx *kv.Tx, c *chat.Chat, systemPrompt string) error {
+	sections := []chat.Part{}
+	if strings.TrimSpace(systemPrompt) != "" {
+		sections = append(sections, chat.Part{Type: chat.PartText, Name: prompt.KindChat, Text: valid(systemPrompt)})
+	}
+	sections = append(sections, workspaceSection(c))
+	for _, p := range sections {
+		msg := chat.Message{CreatedAt: c.CreatedAt, Role: chat.RoleSystem, Visibility: chat.VisibleModel, Content: []chat.Part{p}, ContentVersion: 1}
+		if err := appendMessage(tx, c, &msg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func workspaceSection(c *chat.Chat) chat.Part {
+	text := chat.TextWorkspace
+	if c.WorkspaceID == "" {
+		text = chat.TextNoWorkspace
+	}
+	return chat.Part{Type: chat.PartText, Name: prompt.KindWorkspace, Text: text}
+}

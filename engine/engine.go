@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/metric"
+	"holdfast/kv"
+)
+
+// Options are what the Engine is made of. Zero numbers take the defaults of engine.md 1.
+type Options struct {
+	Store *kv.Store
+	// Model makes the calls, with retries and guards already around it.
+	Model chat.Model
+	Tools Tools
+	// Configs resolves model configs; Workspaces opens workspaces by id.
+	Configs    Configs
+	Workspaces OpenWorkspace
+	Metric     *metric.Registry
+	Log        *slog.Logger
+	Now        func() time.Time
+	Bounds     Bounds
+}
+
+// Configs finds the Model config of a Turn inside a transaction: the named one, or the default where it is empty, gone or disabled.
+type Configs func(tx *kv.Tx, id chat.ModelConfigID) (chat.ModelConfig, error)
+
+// OpenWorkspace gives the live Workspace of an id.
+type OpenWorkspace func(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error)
+
+// Tools is the ordered set of Tools that main hands in.
+type Tools interface {
+	// Tool gives the Tool of that exact name.
+	Tool(name string) (chat.Tool, bool)
+	// Defs lists the definitions to offer for a window in tokens, in their order.
+	Defs(window int) []chat.ToolDef
+}
+
+// Bounds are the numbers of engine.md 1 that a site may set.
+type Bounds struct {
+	// RunningTurns is how many Chats run at once; AcquireBatch how many are taken from the store in one look.
+	RunningTurns int
+	AcquireBatch int
+	// StepCap ends a Turn normally; values below 1 mean 1.
+	StepCap int
+	// ToolGrace is how long interrupted Tools may take to return.
+	ToolGrace time.Duration
+	// TouchEvery and CheckpointEvery pace the Draft; CheckpointBytes is how much may be unsaved.
+	TouchEvery      time.Duration
+	CheckpointEvery time.Duration
+	CheckpointBytes int
+	// HoldAfterRestart makes every recovered Turn rest instead of resuming.
+	HoldAfterRestart bool
+}
+
+func (b Bounds) withDefaults() Bounds {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	setTime := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&b.RunningTurns, 5)
+	set(&b.AcquireBatch, 10)
+	b.AcquireBatch = min(max(b.AcquireBatch, 1), 1000)
+	set(&b.StepCap, 1200)
+	b.StepCap = max(b.StepCap, 1)
+	setTime(&b.ToolGrace, 5*time.Second)
+	setTime(&b.TouchEvery, 50*time.Millisecond)
+	setTime(&b.CheckpointEvery, 400*time.Millisecond)
+	set(&b.CheckpointBytes, 4096)
+	return b
+}
+
+// Engine runs Turns. Make it with New, Start it, and Close it; Close joins everything that it started.
+type Engine struct {
+	store      *kv.Store
+	model      chat.Model
+	tools      Tools
+	configs    Configs
+	workspaces OpenWorkspace
+	log        *slog.Logger
+	now        func() time.Time
+	bounds     Bounds
+	meters     *meters
+
+	feed   *feed
+	runner *runner
+}
+
+// New makes an Engine; nothing runs before Start.
+func New(o Options) *Engine {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, configs: o.Configs, workspaces: o.Workspaces, log: o.Log, now: o.Now,
+		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
+	e.feed = newFeed()
+	e.runner = newRunner(e)
+	return e
+}
+
+// Start recovers the Chats of a dead process and begins to take pending ones. It returns when recovery is done.
+func (e *Engine) Start(ctx context.Context) error {
+	if err := e.recoverAll(ctx); err != nil {
+		return err
+	}
+	e.runner.start()
+	return nil
+}
+
+// Close stops taking Chats, ends running Turns with cause shutdown (partials kept, Chats pending) and joins every goroutine. It gives up
+// waiting when ctx ends; the store is consistent then too.
+func (e *Engine) Close(ctx context.Context) error { return e.runner.close(ctx) }
+
+// workspaceLocks lets Tools that write run one at a time per Workspace.
+type workspaceLocks struct {
+	mu    sync.Mutex // guards locks
+	locks map[chat.WorkspaceID]*workspaceLock
+}
+
+type workspaceLock struct {
+	held    chan struct{}
+	waiters int
+}
+
+// lock waits for the Workspace's turn; the func gives it back. It fails with the context's cause.
+func (w *workspaceLocks) lock(ctx context.Context, id chat.WorkspaceID) (func(), error) {
+	w.mu.Lock()
+	if w.locks == nil {
+		w.locks = map[chat.WorkspaceID]*workspaceLock{}
+	}
+	l := w.locks[id]
+	if l == nil {
+		l = &workspaceLock{held: make(chan struct{}, 1)}
+		w.locks[id] = l
+	}
+	l.waiters++
+	w.mu.Unlock()
+	leave := func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		l.waiters--
+		if l.waiters == 0 {
+			delete(w.locks, id)
+		}
+	}
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"sync"
+
+	"holdfast/engine/chat"
+)
+
+// feed wakes readers. A wake carries nothing; a subscriber's channel has room for one, so touching never blocks and nothing is lost: a
+// woken reader reads the newest state. Subscribe before the first read.
+type feed struct {
+	mu     sync.Mutex // guards all maps; never held while a live's own lock is taken by a writer of its Draft
+	chats  map[chat.ID]*live
+	owners map[chat.UserID]map[chan struct{}]struct{}
+}
+
+// live is what memory knows of a Chat that somebody reads or runs.
+type live struct {
+	subs map[chan struct{}]struct{}
+	// run is the registered run, nil when nobody runs the Chat here.
+	run *run
+}
+
+func newFeed() *feed {
+	return &feed{chats: map[chat.ID]*live{}, owners: map[chat.UserID]map[chan struct{}]struct{}{}}
+}
+
+// subscribe gives a channel that is touched after each change of the Chat, and the func that ends the subscription.
+func (f *feed) subscribe(id chat.ID) (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	f.mu.Lock()
+	l := f.entry(id)
+	l.subs[ch] = struct{}{}
+	f.mu.Unlock()
+	return ch, sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(l.subs, ch)
+		f.drop(id, l)
+	})
+}
+
+// subscribeOwner is subscribe over all Chats of a person; only transitions touch it, not Draft growth.
+func (f *feed) subscribeOwner(u chat.UserID) (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	f.mu.Lock()
+	if f.owners[u] == nil {
+		f.owners[u] = map[chan struct{}]struct{}{}
+	}
+	f.owners[u][ch] = struct{}{}
+	f.mu.Unlock()
+	return ch, sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.owners[u], ch)
+		if len(f.owners[u]) == 0 {
+			delete(f.owners, u)
+		}
+	})
+}
+
+// touch wakes the readers of a Chat, and says whether it has any.
+func (f *feed) touch(id chat.ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.chats[id]
+	if l == nil {
+		return false
+	}
+	wakeAll(l.subs)
+	return len(l.subs) > 0
+}
+
+// touchOwner wakes those who watch a person's list.
+func (f *feed) touchOwner(u chat.UserID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	wakeAll(f.owners[u])
+}
+
+func (f *feed) watched(id chat.ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.chats[id]
+	return l != nil && len(l.subs) > 0
+}
+
+// register makes r the Chat's run, so that interrupts reach it and readers see its Draft.
+func (f *feed) register(id chat.ID, r *run) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.entry(id).run = r
+}
+
+// unregister removes r, and only r.
+func (f *feed) unregister(id chat.ID, r *run) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.chats[id]
+	if l == nil || l.run != r {
+		return
+	}
+	l.run = nil
+	f.drop(id, l)
+}
+
+// runOf gives the Chat's run, nil when there is none.
+func (f *feed) runOf(id chat.ID) *run {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l := f.chats[id]; l != nil {
+		return l.run
+	}
+	return nil
+}
+
+func (f *feed) entry(id chat.ID) *live {
+	l := f.chats[id]
+	if l == nil {
+		l = &live{subs: map[chan struct{}]struct{}{}}
+		f.chats[id] = l
+	}
+	return l
+}
+
+func (f *feed) drop(id chat.ID, l *live) {
+	if l.run == nil && len(l.subs) == 0 && f.chats[id] == l {
+		delete(f.chats, id)
+	}
+}
+
+func wakeAll(subs map[chan struct{}]struct{}) {
+	for ch := range subs {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}

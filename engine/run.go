@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/kv"
+)
+
+// run is one lease on one Chat: from Acquire to the event that gives the lease back. Its goroutine owns everything but the Draft.
+type run struct {
+	e     *Engine
+	id    chat.ID
+	lease chat.Lease
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	draft draft
+	pace  *pacer
+	save  *saver
+	// kept are the Messages of a Step that was cut after the model's reply: they are stored by whatever ends the run.
+	kept []chat.Message
+	// mayHaveRun: an effect Call was cut, so nobody knows whether it ran.
+	mayHaveRun bool
+	t          turn
+}
+
+// turn is what a run knows of its Turn; the tool Set and the Workspace stay the same until it ends.
+type turn struct {
+	chat      *chat.Chat
+	config    chat.ModelConfig
+	window    int
+	record    *chat.WorkspaceRecord
+	workspace chat.Workspace
+	defs      []chat.ToolDef
+	history   []*chat.Message
+	// notes are model-only Messages that go in front of the next Step's, in its commit.
+	notes []chat.Message
+	// textTools: the server said that the model has no tools, so Calls are read from its text.
+	textTools bool
+	reads     *reads
+}
+
+func newRun(e *Engine, id chat.ID, lease chat.Lease) *run {
+	r := &run{e: e, id: id, lease: lease}
+	r.ctx, r.stop = context.WithCancelCause(context.Background())
+	r.pace = &pacer{every: e.bounds.TouchEvery, touch: func() { e.feed.touch(id) }, watched: func() bool { return e.feed.watched(id) }}
+	r.save = newSaver(r)
+	return r
+}
+
+// do runs the Chat until it gives its lease back.
+func (r *run) do(parent context.Context, c *chat.Chat) {
+	defer r.stop(context.Canceled)
+	detach := context.AfterFunc(parent, func() { r.stop(chat.CauseShutdown) })
+	defer detach()
+	r.e.meters.running.Add(1)
+	defer r.e.meters.running.Add(-1)
+	err := r.guarded(c)
+	r.save.end()
+	r.pace.begin()
+	r.end(err)
+	if errors.Is(err, errFinished) {
+		// Not in this goroutine: the next Turn must not wait for a title.
+		r.e.runner.joined.Go(r.nameChat)
+	}
+}
+
+// guarded runs the Turn and turns a panic into an error of kind internal.
+func (r *run) guarded(c *chat.Chat) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.e.log.Error("a turn panicked", "chat", r.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = internalError(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	if err := r.begin(c); err != nil {
+		return err
+	}
+	return r.steps()
+}
+
+// errFinished is how a Turn ends whose last transition is already committed.
+var errFinished = errors.New("engine: the turn is finished")
+
+// begin reads what the whole Turn uses.
+func (r *run) begin(c *chat.Chat) error {
+	t := &r.t
+	t.chat = c
+	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
+		if t.config, err = r.e.configs(tx, c.ModelConfigID); err != nil {
+			return err
+		}
+		if t.history, err = tx.Messages(c.ID, kv.MessageQuery{}); err != nil {
+			return err
+		}
+		if c.WorkspaceID == "" {
+			return nil
+		}
+		rec, found, err := tx.Workspace(c.WorkspaceID)
+		if found {
+			t.record = rec
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.window = windowOf(t.config)
+	if t.record != nil {
+		if t.workspace, err = r.e.workspaces(r.ctx, t.record.ID); err != nil {
+			return workspaceError(t.record, err)
+		}
+	}
+	t.defs = r.offered()
+	t.reads = &reads{chat: c.ID, store: r.e.store}
+	t.textTools = t.config.Tools == "text"
+	if prompt.NeedsGoOn(t.history) {
+		t.note(chat.TextGoOn)
+	}
+	return nil
+}
+
+// offered is the Turn's Set of Tools, in order.
+func (r *run) offered() []chat.ToolDef {
+	if r.t.config.Tools == "off" {
+		return nil
+	}
+	defs := r.e.tools.Defs(r.t.window)
+	if r.t.workspace != nil {
+		return defs
+	}
+	return slices.DeleteFunc(defs, func(d chat.ToolDef) bool { return d.Workspace })
+}
+
+func (t *turn) note(text string) {
+	t.notes = append(t.notes, chat.Message{Role: chat.RoleUser, Visibility: chat.VisibleModel, ContentVersion: 1,
+		Content: []chat.Part{{Type: chat.PartText, Text: text}}})
+}
+
+// active names the Tools of the Turn.
+func (t *turn) active() []string {
+	names := make([]string, len(t.defs))
+	for i, d := range t.defs {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// windowOf is the window in tokens that every request of this config asks for.
+func windowOf(m chat.ModelConfig) int {
+	if m.Options.NumCtx > 0 {
+		return m.Options.NumCtx
+	}
+	if m.ContextLimit != nil && *m.ContextLimit > 0 {
+		return int(*m.ContextLimit)
+	}
+	return 8192
+}
+
+// end gives the lease back. The event is chosen from the typed cause, never from what an error looks like.
+func (r *run) end(err error) {
+	if errors.Is(err, errFinished) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	var cause chat.Cause
+	errors.As(context.Cause(r.ctx), &cause)
+	switch {
+	case cause == chat.CauseLostLease || errors.Is(err, errFenced):
+		r.e.meters.fenceMisses.Inc()
+		return
+	case cause == chat.CauseInterrupted:
+		if err != nil && !errors.As(err, new(chat.Cause)) {
+			r.e.log.Info("a turn failed while it was interrupted", "chat", r.id, "error", err)
+		}
+		err = r.finish(ctx, chat.Event{Kind: chat.FinishInterrupt}, "interrupted", nil)
+	case cause == chat.CauseShutdown:
+		err = r.finish(ctx, chat.Event{Kind: chat.Release, MayHaveRun: r.mayHaveRun}, "shutdown", nil)
+	case err != nil:
+		failure := turnError(err)
+		r.e.meters.errors.Inc(string(failure.Kind))
+		r.e.log.Warn("a turn failed", "chat", r.id, "kind", failure.Kind, "error", err)
+		err = r.finish(ctx, chat.Event{Kind: chat.Fail}, "error", failure)
+	}
+	if err != nil && !errors.Is(err, errFenced) {
+		// The lease stays; the sweep recovers the Chat from its checkpoints.
+		r.e.log.Error("a turn could not be ended", "chat", r.id, "error", err)
+	}
+}
+
+// finish ends the run with what is kept of its Step: the Messages of a reply that was whole, else the Draft as a partial.
+func (r *run) finish(ctx context.Context, ev chat.Event, reason string, failure *chat.Error) error {
+	msgs := r.kept
+	if msgs == nil {
+		msgs = r.partial(reason)
+	}
+	x, err := r.stepChange(ev, msgs)
+	if err != nil {
+		return err
+	}
+	write := x.write
+	x.write = func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
+		if m.Effects.Has(chat.SetError) {
+			c.LastError = failure
+		}
+		return write(tx, c, m)
+	}
+	_, err = r.e.change(ctx, x)
+	return err
+}
+
+// partial makes a Message of what the model had written. Calls in it never ran: they are answered with text:cut.
+func (r *run) partial(reason string) []chat.Message {
+	parts := r.draft.reply()
+	if len(parts) == 0 {
+		return nil
+	}
+	now := r.e.now().UTC()
+	msg := r.assistant(parts)
+	msg.Partial, msg.FinishReason = true, reason
+	msgs := append(r.t.notes, msg)
+	for _, p := range parts {
+		if p.Type != chat.PartToolCall {
+			continue
+		}
+		msgs = append(msgs, toolMessage(msg.Step, failedResult(chat.Call{ID: p.CallID, Name: p.ToolName}, chat.TextCut, now)))
+	}
+	return msgs
+}
+
+func (r *run) assistant(parts []chat.Part) chat.Message {
+	return chat.Message{Role: chat.RoleAssistant, Content: parts, ContentVersion: 1, ModelConfigID: r.t.config.ID, Step: r.draft.view().Step}
+}
+
+// interrupted says whether the run was told to stop, whatever the cause.
+func (r *run) interrupted() bool { return r.ctx.Err() != nil }
+
+// sleep waits, or returns the cause that ends the run.
+func (r *run) sleep(d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}

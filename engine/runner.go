@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// pollEvery finds work that no wake announced; sweepEvery recovers Chats without a runner.
+const (
+	pollEvery  = time.Second
+	sweepEvery = 30 * time.Second
+	// writeTimeout bounds the detached context of a final write.
+	writeTimeout = 10 * time.Second
+)
+
+// runner owns the goroutines that run Chats: the acquire loop, the sweep, and one goroutine per running Chat.
+type runner struct {
+	e       *Engine
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	wakes   chan struct{}
+	joined  sync.WaitGroup
+	sweeper sync.WaitGroup
+	locks   workspaceLocks
+
+	mu sync.Mutex // guards busy, taken and closed
+	// busy counts slots in use; taken holds the Chats that a goroutine of ours is acquiring or running.
+	busy   int
+	taken  map[chat.ID]struct{}
+	closed bool
+}
+
+func newRunner(e *Engine) *runner {
+	ctx, stop := context.WithCancelCause(context.Background())
+	return &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]struct{}{}, closed: true}
+}
+
+func (r *runner) start() {
+	r.mu.Lock()
+	r.closed = false
+	r.mu.Unlock()
+	r.sweeper.Go(r.loop)
+}
+
+// wake runs the Chat at once when a slot is free, else leaves it to the loop.
+func (r *runner) wake(id chat.ID) {
+	if r.reserve(id) {
+		return
+	}
+	select {
+	case r.wakes <- struct{}{}:
+	default:
+	}
+}
+
+// reserve takes a slot for the Chat and starts its goroutine. It is false when none is free, the Chat is taken, or we are closing.
+func (r *runner) reserve(id chat.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ours := r.taken[id]; ours || r.closed || r.busy >= r.e.bounds.RunningTurns {
+		return false
+	}
+	r.busy++
+	r.taken[id] = struct{}{}
+	r.joined.Go(func() {
+		r.acquireAndRun(id)
+		r.mu.Lock()
+		r.busy--
+		delete(r.taken, id)
+		r.mu.Unlock()
+		select {
+		case r.wakes <- struct{}{}:
+		default:
+		}
+	})
+	return true
+}
+
+func (r *runner) loop() {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-sweep.C:
+			if err := r.e.sweep(r.ctx); err != nil && r.ctx.Err() == nil {
+				r.e.log.Error("sweep for chats without a runner failed", "error", err)
+			}
+		case <-r.wakes:
+		case <-poll.C:
+		}
+		if err := r.takePending(); err != nil && r.ctx.Err() == nil {
+			r.e.log.Error("looking for pending chats failed", "error", err)
+		}
+	}
+}
+
+// takePending starts as many pending Chats as there are free slots, oldest first.
+func (r *runner) takePending() error {
+	r.mu.Lock()
+	free := r.e.bounds.RunningTurns - r.busy
+	taken := len(r.taken)
+	r.mu.Unlock()
+	if free <= 0 {
+		return nil
+	}
+	var pending []*chat.Chat
+	// Chats that a goroutine is just acquiring are still pending in the store: look past them.
+	limit := min(free, r.e.bounds.AcquireBatch) + taken
+	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
+		pending, err = tx.PendingChats(limit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range pending {
+		r.reserve(c.ID)
+	}
+	return nil
+}
+
+func (r *runner) acquireAndRun(id chat.ID) {
+	lease := chat.Lease{Epoch: r.e.store.Epoch(), Runner: uuid.Must(uuid.NewV7()).String()}
+	ru := newRun(r.e, id, lease)
+	// Registered before the lease is written: an interrupt that follows the commit must find it.
+	r.e.feed.register(id, ru)
+	defer r.e.feed.unregister(id, ru)
+	ctx, cancel := context.WithTimeout(r.ctx, writeTimeout)
+	out, err := r.e.change(ctx, change{chat: id, quiet: true,
+		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return chat.Event{Kind: chat.Acquire}, nil },
+		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error { c.Lease = &lease; return nil }})
+	cancel()
+	if err != nil {
+		var refused *chat.Error
+		if !errors.As(err, &refused) && r.ctx.Err() == nil {
+			r.e.log.Error("acquiring a chat failed", "chat", id, "error", err)
+		}
+		return
+	}
+	ru.do(r.ctx, out.chat)
+}
+
+// cancel ends the run that holds the lease with a cause. A later run of the same Chat is never met.
+func (r *runner) cancel(id chat.ID, owner *chat.Lease, cause chat.Cause) {
+	if ru := r.e.feed.runOf(id); ru != nil && owner != nil && ru.lease == *owner {
+		ru.stop(cause)
+	}
+}
+
+func (r *runner) close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.stop(chat.CauseShutdown)
+	done := make(chan struct{})
+	go func() {
+		r.sweeper.Wait()
+		r.joined.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// Values of SendInput.Busy: wait in the queue, or interrupt the running Turn.
+const (
+	BusyQueue     = "queue"
+	BusyInterrupt = "interrupt"
+)
+
+// SendInput is a user Message for a Chat. Key is the Idempotency-Key, "" for none.
+type SendInput struct {
+	ChatID          chat.ID
+	Content         []chat.Part
+	ModelConfigID   chat.ModelConfigID
+	ReasoningEffort string
+	Busy            string
+	Key             string `json:"-"`
+}
+
+// SendOutput holds the Message that went into the history, or the one that waits in the queue.
+type SendOutput struct {
+	Message *chat.Message       `json:"message,omitempty"`
+	Queued  *chat.QueuedMessage `json:"queued_message,omitempty"`
+	// Replayed: the key was known and this is the first answer again.
+	Replayed bool `json:"-"`
+}
+
+// Send gives a Chat the next user Message: it starts a Turn, waits in the queue, or interrupts.
+func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (SendOutput, error) {
+	kind := chat.Send
+	switch in.Busy {
+	case "", BusyQueue:
+	case BusyInterrupt:
+		kind = chat.SendInterrupt
+	default:
+		return SendOutput{}, chat.Invalid("busy_behavior", "It must be queue or interrupt.")
+	}
+	content, err := checkContent(in.Content)
+	if err != nil {
+		return SendOutput{}, err
+	}
+	rec, err := newReceipt(p, in.Key, "send", in)
+	if err != nil {
+		return SendOutput{}, err
+	}
+	ins := &insertion{effort: in.ReasoningEffort, message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser,
+		Content: content, ModelConfigID: in.ModelConfigID, ContentVersion: 1}}
+	if rec != nil {
+		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued} }
+	}
+	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
+		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
+			if in.ModelConfigID != "" {
+				m, found, err := tx.ModelConfig(in.ModelConfigID)
+				if err != nil {
+					return chat.Event{}, err
+				}
+				if !found || !m.Enabled {
+					return chat.Event{}, chat.Invalid("model_config_id", "There is no such enabled model config.")
+				}
+			}
+			return chat.Event{Kind: kind}, nil
+		}})
+	if errors.Is(err, errReplayed) {
+		out := SendOutput{Replayed: true}
+		return out, json.Unmarshal(rec.replay, &out)
+	}
+	return SendOutput{Message: ins.stored, Queued: ins.queued}, err
+}

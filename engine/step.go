@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+)
+
+// steps runs the Turn's Steps until one of them ends it. It returns errFinished when the last transition is committed.
+func (r *run) steps() error {
+	if r.t.chat.Intent == chat.IntentCompact {
+		return r.compactByHand()
+	}
+	if len(r.t.chat.Outstanding) > 0 {
+		if err := r.answered(); err != nil {
+			return err
+		}
+	}
+	for {
+		if r.interrupted() {
+			return context.Cause(r.ctx)
+		}
+		if r.t.chat.Turn.Steps >= r.e.bounds.StepCap {
+			return r.commitStep(chat.Event{Kind: chat.FinishTurn, Rest: chat.RestStepCap}, nil, nil, nil)
+		}
+		if err := r.step(); err != nil {
+			return err
+		}
+	}
+}
+
+// step makes one model call, runs its Calls and commits both. nil means that the Turn goes on.
+func (r *run) step() error {
+	built, err := r.build()
+	if err != nil {
+		return err
+	}
+	r.beginDraft(built.Bytes)
+	started := r.e.now()
+	reply, err := r.stream(built.Request)
+	if err != nil {
+		return r.afterFailedCall(err)
+	}
+	parts := r.recognise(r.draft.reply())
+	calls := callsOf(parts)
+	usage := r.usage("turn", built.Request.Model, reply, r.e.now().Sub(started))
+	used := func(c *chat.Chat) { c.Used = prompt.Used(c.Used, built, reply.Usage, parts) }
+	r.e.meters.step(built.Request.Model, reply, r.e.now().Sub(started))
+	if len(calls) == 0 {
+		return r.closeTurn(parts, reply, usage, used, started)
+	}
+	return r.runCalls(parts, calls, reply, usage, used, started)
+}
+
+func (r *run) beginDraft(promptBytes int64) {
+	now := r.e.now().UTC()
+	generation := max(r.draft.generation(), r.t.chat.Generation) + 1
+	r.kept, r.mayHaveRun = nil, false
+	r.pace.begin()
+	r.draft.reset(r.t.chat.StepSeq+1, generation, r.lease.Runner, r.t.chat.Turn.StartedAt, now, promptBytes)
+	r.e.feed.touch(r.id)
+}
+
+// build makes the next request, compacting first when the window would not hold it or is filled to the threshold.
+func (r *run) build() (prompt.Built, error) {
+	built := prompt.Build(r.promptInput())
+	fits := prompt.Fits(built, maxOutput)
+	if !fits && (!prompt.NewestFits(built, maxOutput) || r.t.chat.Turn.Compactions >= prompt.MaxCompactions) {
+		return built, prompt.ContextFull(built)
+	}
+	full := prompt.ThresholdReached(r.t.chat.Used, r.threshold(), r.t.chat.Turn.Compactions)
+	if fits && !full {
+		return built, nil
+	}
+	if err := r.compact(built, prompt.SourceAutomatic); err != nil {
+		return built, err
+	}
+	if built = prompt.Build(r.promptInput()); !prompt.Fits(built, maxOutput) {
+		return built, prompt.ContextFull(built)
+	}
+	return built, nil
+}
+
+// maxOutput leaves the output cap to the prompt's default.
+const maxOutput = 0
+
+func (r *run) threshold() int { return prompt.Threshold(nil, r.t.config.CompactionThreshold) }
+
+func (r *run) promptInput() prompt.Input {
+	t := &r.t
+	messages := t.history
+	if len(t.notes) > 0 {
+		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
+	}
+	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
+		TextTools: t.textTools}
+}
+
+func notesAsMessages(notes []chat.Message) []*chat.Message {
+	out := make([]*chat.Message, len(notes))
+	for i := range notes {
+		out[i] = &notes[i]
+	}
+	return out
+}
+
+// stream makes the model call and feeds the Draft.
+func (r *run) stream(req *chat.Request) (chat.Reply, error) {
+	return r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
+		now := r.e.now().UTC()
+		switch {
+		case d.Retry != nil:
+			r.e.meters.retries.Inc(string(d.Retry.Kind))
+			r.draft.restart(d.Retry, now)
+			r.pace.begin()
+			r.e.feed.touch(r.id)
+			return nil
+		case d.Phase != "":
+			r.draft.setPhase(d.Phase, d.Place, now)
+			r.e.feed.touch(r.id)
+			return nil
+		}
+		unsaved := r.draft.grow(d, now)
+		r.pace.grew()
+		return r.save.grew(unsaved)
+	})
+}
+
+// afterFailedCall repeats the Step as text when the model turned out to have no Tools, or after a compaction when the window was full.
+func (r *run) afterFailedCall(err error) error {
+	if r.interrupted() {
+		return context.Cause(r.ctx)
+	}
+	var failure *chat.Error
+	if !errors.As(err, &failure) {
+		return err
+	}
+	if failure.Kind == chat.KindNoTools && r.t.config.Tools != "native" && !r.t.textTools && len(r.t.defs) > 0 {
+		r.t.textTools = true
+		r.draft.clear()
+		return nil
+	}
+	if failure.Kind == chat.KindContextFull && r.t.chat.Turn.Compactions < prompt.MaxCompactions {
+		built := prompt.Build(r.promptInput())
+		if !prompt.NewestFits(built, maxOutput) {
+			return failure
+		}
+		r.draft.clear()
+		compactions := r.t.chat.Turn.Compactions
+		if err := r.compact(built, prompt.SourceAutomatic); err != nil {
+			return err
+		}
+		if r.t.chat.Turn.Compactions == compactions {
+			return failure
+		}
+		return nil
+	}
+	return failure
+}
+
+// recognise turns Calls that the model wrote as text into Calls; the Draft is rebuilt, so nobody sees both.
+func (r *run) recognise(parts []chat.Part) []chat.Part {
+	if len(r.t.defs) == 0 || len(callsOf(parts)) > 0 {
+		return parts
+	}
+	last := len(parts) - 1
+	if last < 0 || parts[last].Type != chat.PartText {
+		return parts
+	}
+	prefix, calls, form, ok := prompt.Recognise(parts[last].Text, r.t.active())
+	if !ok {
+		return parts
+	}
+	r.e.meters.repaired.Inc(form)
+	out := append([]chat.Part{}, parts[:last]...)
+	if prefix != "" {
+		text := parts[last]
+		text.Text = prefix
+		out = append(out, text)
+	}
+	for i, c := range calls {
+		out = append(out, chat.Part{Type: chat.PartToolCall, CallID: callID(r.draft.view().Step, i), ToolName: c.Name, Args: c.Args, Repaired: true})
+	}
+	r.draft.replace(out, r.e.now().UTC())
+	r.e.feed.touch(r.id)
+	return out
+}
+
+// closeTurn ends the Turn with a reply that calls no Tool, or asks once more when it is empty.
+func (r *run) closeTurn(parts []chat.Part, reply chat.Reply, usage *chat.UsageEntry, used func(*chat.Chat), started time.Time) error {
+	if prompt.Empty(parts) && reply.FinishReason != "length" {
+		return r.emptyReply(reply, usage, used)
+	}
+	msg := r.assistant(parts)
+	msg.FinishReason, msg.Usage = reply.FinishReason, &reply.Usage
+	r.price(&msg, started)
+	ev := chat.Event{Kind: chat.FinishTurn}
+	if reply.FinishReason == "length" {
+		ev.Rest = chat.RestLength
+	}
+	if err := r.commitStep(ev, []chat.Message{msg}, usage, used); err != nil {
+		return err
+	}
+	return errFinished
+}
+
+// emptyReply nudges the model once per Turn; a second empty reply ends it.
+func (r *run) emptyReply(reply chat.Reply, usage *chat.UsageEntry, used func(*chat.Chat)) error {
+	if r.t.chat.Turn.Nudged {
+		return &chat.Error{Kind: chat.KindEmptyReply, Message: "The model returned nothing twice.",
+			Detail: "Try again, rephrase the request, or choose another model.", Retryable: true, Model: r.t.config.Model}
+	}
+	r.t.note(prompt.Nudge(r.t.active(), reply.Usage))
+	return r.commitStep(chat.Event{Kind: chat.CommitStep}, nil, usage, func(c *chat.Chat) {
+		used(c)
+		c.Turn.Nudged = true
+	})
+}
+
+// runCalls runs a Step's Calls and commits reply and Results together.
+func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, usage *chat.UsageEntry, used func(*chat.Chat),
+	started time.Time) error {
+	plan := r.plan(calls, false)
+	results, err := r.runBatch(plan)
+	if err != nil && results == nil {
+		return err
+	}
+	msg := r.assistant(parts)
+	msg.FinishReason, msg.Usage = reply.FinishReason, &reply.Usage
+	r.price(&msg, started)
+	msgs := []chat.Message{msg}
+	var asked []chat.OutstandingCall
+	for i := range plan {
+		if plan[i].ask {
+			asked = append(asked, chat.OutstandingCall{Call: plan[i].call, Kind: chat.OutstandingApproval, AskedAt: r.e.now().UTC(), Step: msg.Step})
+			continue
+		}
+		msgs = append(msgs, toolMessage(msg.Step, *results[i]))
+	}
+	if err != nil {
+		r.kept = append(r.t.notes, r.answerAsked(msgs, asked)...)
+		return err
+	}
+	ev := chat.Event{Kind: chat.CommitStep}
+	if len(asked) > 0 {
+		ev.Kind = chat.AskAction
+	} else if r.stopsTurn(plan, results) {
+		ev.Kind = chat.FinishTurn
+	}
+	err = r.commitStep(ev, msgs, usage, func(c *chat.Chat) {
+		used(c)
+		c.Outstanding = asked
+	})
+	if err != nil {
+		return err
+	}
+	return r.watchLoop()
+}
+
+// answerAsked completes the Messages of a Step that ends before a person was asked.
+func (r *run) answerAsked(msgs []chat.Message, asked []chat.OutstandingCall) []chat.Message {
+	for _, a := range asked {
+		msgs = append(msgs, toolMessage(a.Step, failedResult(a.Call, chat.TextCut, r.e.now().UTC())))
+	}
+	return msgs
+}
+
+func (r *run) stopsTurn(plan []planned, results []*chat.Part) bool {
+	for i := range plan {
+		if plan[i].def.StopsTurn && results[i] != nil && !results[i].IsError {
+			return true
+		}
+	}
+	return false
+}
+
+// price fills in what the Step cost and how long it took with its Tools.
+func (r *run) price(msg *chat.Message, started time.Time) {
+	if msg.Usage != nil {
+		msg.CostMicros = costMicros(r.t.config, *msg.Usage)
+	}
+	ms := r.e.now().Sub(started).Milliseconds()
+	msg.RuntimeMS = &ms
+}
+
+func (r *run) usage(kind, model string, reply chat.Reply, took time.Duration) *chat.UsageEntry {
+	c := r.t.chat
+	return &chat.UsageEntry{ChatID: c.ID, RootID: c.RootID, UserID: c.OwnerID, ModelConfigID: r.t.config.ID, Model: model, Kind: kind,
+		Usage: reply.Usage, CostMicros: costMicros(r.t.config, reply.Usage), RuntimeMS: took.Milliseconds(), At: r.e.now().UTC()}
+}
+
+func callsOf(parts []chat.Part) []chat.Call {
+	var calls []chat.Call
+	for _, p := range parts {
+		if p.Type == chat.PartToolCall && !p.ProviderExecuted {
+			calls = append(calls, chat.Call{ID: p.CallID, Name: p.ToolName, Args: p.Args})
+		}
+	}
+	return calls
+}

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/engine/quick"
+	"holdfast/kv"
+)
+
+// titleTimeout bounds the quick call that names a Chat.
+const titleTimeout = 30 * time.Second
+
+// nameChat gives a Chat a better title than its first words, once, after its first Turn came to rest. Every failure leaves the title.
+func (r *run) nameChat() {
+	c := r.t.chat
+	first, users := firstUserText(r.t.history)
+	if !c.TitleFallback || users != 1 || !c.State.AtRest() || c.Archived {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.e.runner.ctx, titleTimeout)
+	defer cancel()
+	started := r.e.now()
+	built := prompt.Build(r.promptInput())
+	title, counts, err := quick.Title(ctx, r.e.model, built.Request, first, "")
+	if err != nil {
+		r.e.meters.titles.Inc("title", "error")
+		r.e.log.Info("no title was made", "chat", r.id, "error", err)
+	} else {
+		r.e.meters.titles.Inc("title", "ok")
+	}
+	usage := r.usage("title", built.Request.Model, chat.Reply{Usage: counts}, r.e.now().Sub(started))
+	was := c.Title
+	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
+		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {
+			if title != "" && c.TitleFallback && c.Title == was {
+				c.Title, c.TitleFallback = title, false
+			}
+			return tx.PutUsage(usage)
+		}})
+	if err != nil && r.e.runner.ctx.Err() == nil {
+		r.e.log.Warn("a title could not be stored", "chat", r.id, "error", err)
+	}
+}
+
+// firstUserText gives the first user Message's text, and how many user Messages there are.
+func firstUserText(history []*chat.Message) (first string, users int) {
+	for _, m := range history {
+		if m.Role != chat.RoleUser || m.Visibility == chat.VisibleModel || m.Deleted {
+			continue
+		}
+		if users == 0 {
+			first = chat.PlainText(m.Content)
+		}
+		users++
+	}
+	return first, users
+}

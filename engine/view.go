@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// ViewInput asks for a Chat as it is now. Without Before and After the newest Limit Messages are read.
+type ViewInput struct {
+	ChatID chat.ID
+	// Before and After are exclusive; 0 is no bound. Limit 0 is all.
+	Before chat.MessageID
+	After  chat.MessageID
+	Limit  int
+}
+
+// View is one consistent state of a Chat.
+type View struct {
+	Chat *chat.Chat
+	// Messages are ascending; deleted and model-only ones are left out.
+	Messages []*chat.Message
+	// HasMore: older ones exist (newer ones, when only After was given).
+	HasMore bool
+	Queue   []*chat.QueuedMessage
+	// Draft is nil when no Step is being written.
+	Draft     *Draft
+	Workspace *chat.WorkspaceRecord
+	Config    *chat.ModelConfig
+	// Restorable names the user Messages whose Turns changed files.
+	Restorable map[chat.MessageID]bool
+}
+
+// View reads a Chat for a page or a stream. The Draft is copied before the store is read: a Step that commits in between shows as
+// Messages, and its Draft, being no newer than the Chat's last Step, is left out. So nothing is ever seen twice or not at all.
+func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View, error) {
+	var v View
+	var draft *Draft
+	if r := e.feed.runOf(in.ChatID); r != nil {
+		draft = r.draft.view()
+	}
+	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
+		if v.Chat, err = mustChat(tx, in.ChatID); err != nil {
+			return err
+		}
+		if v.Messages, v.HasMore, err = visible(tx, in); err != nil {
+			return err
+		}
+		if v.Chat.Queued > 0 {
+			if v.Queue, err = tx.Queue(in.ChatID); err != nil {
+				return err
+			}
+		}
+		if v.Chat.WorkspaceID != "" {
+			if v.Workspace, _, err = tx.Workspace(v.Chat.WorkspaceID); err != nil {
+				return err
+			}
+		}
+		if m, err := e.configs(tx, v.Chat.ModelConfigID); err == nil {
+			v.Config = &m
+		}
+		v.Restorable, err = restorable(tx, in.ChatID)
+		return err
+	})
+	if err != nil {
+		return View{}, err
+	}
+	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {
+		v.Draft = draft
+	}
+	return v, nil
+}
+
+// visible reads a page of what a person may see, ascending.
+func visible(tx *kv.Tx, in ViewInput) ([]*chat.Message, bool, error) {
+	descending := in.After == 0 || in.Before != 0
+	q := kv.MessageQuery{Before: in.Before, After: in.After, Descending: descending}
+	var out []*chat.Message
+	for {
+		if in.Limit > 0 {
+			q.Limit = in.Limit + 1
+		}
+		page, err := tx.Messages(in.ChatID, q)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, m := range page {
+			if m.Visibility == chat.VisibleModel || m.Role == chat.RoleSystem && m.Boundary == "" {
+				continue
+			}
+			out = append(out, m)
+		}
+		if in.Limit == 0 || len(page) < q.Limit || len(out) > in.Limit {
+			break
+		}
+		last := page[len(page)-1].ID
+		if descending {
+			q.Before = last
+		} else {
+			q.After = last
+		}
+	}
+	more := in.Limit > 0 && len(out) > in.Limit
+	if more {
+		out = out[:in.Limit]
+	}
+	if descending {
+		for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+			out[i], out[j] = out[j], out[i]
+		}
+	}
+	return out, more, nil
+}
+
+func restorable(tx *kv.Tx, id chat.ID) (map[chat.MessageID]bool, error) {
+	all, err := tx.Checkpoints(id, 0)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	out := map[chat.MessageID]bool{}
+	for _, c := range all {
+		out[c.MessageID] = true
+	}
+	return out, nil
+}
+
+// MessageInput names one Message.
+type MessageInput struct {
+	ChatID  chat.ID
+	Message chat.MessageID
+}
+
+// Message reads one visible Message.
+func (e *Engine) Message(ctx context.Context, _ chat.Principal, in MessageInput) (*chat.Message, error) {
+	var m *chat.Message
+	err := e.store.View(ctx, func(tx *kv.Tx) error {
+		found, ok, err := tx.Message(in.ChatID, in.Message)
+		if err != nil {
+			return err
+		}
+		if !ok || found.Deleted || found.Visibility == chat.VisibleModel {
+			return chat.NotFound("message")
+		}
+		m = found
+		return nil
+	})
+	return m, err
+}
+
+// WatchInput names a Chat to be woken for; WatchListInput is for a person's list.
+type (
+	WatchInput     struct{ ChatID chat.ID }
+	WatchListInput struct{}
+)
+
+// Watch is a subscription: C is touched, without payload, after each change. Stop ends it and must be called.
+type Watch struct {
+	C    <-chan struct{}
+	Stop func()
+}
+
+// Watch subscribes to a Chat. Subscribe before the first View.
+func (e *Engine) Watch(_ context.Context, _ chat.Principal, in WatchInput) (Watch, error) {
+	ch, stop := e.feed.subscribe(in.ChatID)
+	return Watch{C: ch, Stop: stop}, nil
+}
+
+// WatchList subscribes to the principal's list of Chats.
+func (e *Engine) WatchList(_ context.Context, p chat.Principal, _ WatchListInput) (Watch, error) {
+	ch, stop := e.feed.subscribeOwner(p.UserID)
+	return Watch{C: ch, Stop: stop}, nil
+}
+
+// SeenInput says that a person has read up to the newest Message.
+type SeenInput struct{ ChatID chat.ID }
+
+// Seen moves the person's read mark of a Chat to its newest Message. It is no change of the Chat.
+func (e *Engine) Seen(ctx context.Context, p chat.Principal, in SeenInput) (Done, error) {
+	moved := false
+	err := e.store.View(ctx, func(tx *kv.Tx) error {
+		c, err := mustChat(tx, in.ChatID)
+		if err != nil {
+			return err
+		}
+		mark, err := tx.ReadMark(p.UserID, in.ChatID)
+		moved = mark < c.Chain.LastID
+		return err
+	})
+	if err != nil || !moved {
+		return Done{}, err
+	}
+	err = e.store.Update(ctx, func(tx *kv.Tx) error {
+		c, found, err := tx.Chat(in.ChatID)
+		if err != nil || !found {
+			return err
+		}
+		return tx.PutReadMark(p.UserID, in.ChatID, c.Chain.LastID)
+	})
+	if err != nil {
+		return Done{}, storeError(err)
+	}
+	e.feed.touchOwner(p.UserID)
+	return Done{}, nil
+}
