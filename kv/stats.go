@@ -1,0 +1,137 @@
+package kv
+
+import (
+	"log/slog"
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	readBudget  = 50 * time.Millisecond
+	writeBudget = 20 * time.Millisecond
+)
+
+// Stats are gauges and counters since Open.
+type Stats struct {
+	// SizeBytes is the size of holdfast.db; FreePages of PageSize bytes wait in it for reuse.
+	SizeBytes int64
+	PageSize  int
+	FreePages int
+	// Commits, the Functions in them, and the time that they took with their syncs.
+	Commits    int64
+	Functions  int64
+	CommitTime time.Duration
+	// Queued functions wait for the committer.
+	Queued int
+	// OldestTx is the age of the oldest open snapshot, 0 without one.
+	OldestTx   time.Duration
+	SlowReads  int64
+	SlowWrites int64
+	// Damaged counts the damaged things found so far, each once.
+	Damaged int
+	State   string
+}
+
+// Stats gives the store's figures as of now.
+func (s *Store) Stats() Stats {
+	out := Stats{
+		Commits: s.gauges.commits.Load(), Functions: s.gauges.functions.Load(), CommitTime: time.Duration(s.gauges.commitTime.Load()),
+		Queued: len(s.committer.queue), OldestTx: s.gauges.oldest(), SlowReads: s.gauges.slowReads.Load(),
+		SlowWrites: s.gauges.slowWrites.Load(), Damaged: len(s.damages.list()), PageSize: s.db.Info().PageSize,
+	}
+	out.FreePages = s.db.Stats().FreePageN
+	out.SizeBytes = s.size()
+	out.State, _ = s.State()
+	return out
+}
+
+// gauges count what Stats tells.
+type gauges struct {
+	commits, functions, commitTime, slowReads, slowWrites atomic.Int64
+
+	mu sync.Mutex
+	// open holds when each open snapshot began; guarded by mu.
+	open map[int64]time.Time
+	next int64
+}
+
+func newGauges() *gauges { return &gauges{open: map[int64]time.Time{}} }
+
+func (g *gauges) committed(functions int, d time.Duration) {
+	g.commits.Add(1)
+	g.functions.Add(int64(functions))
+	g.commitTime.Add(int64(d))
+}
+
+func (g *gauges) began() int64 {
+	now := time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next++
+	g.open[g.next] = now
+	return g.next
+}
+
+func (g *gauges) ended(n int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, n)
+}
+
+func (g *gauges) oldest() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var oldest time.Duration
+	for _, began := range g.open {
+		oldest = max(oldest, time.Since(began))
+	}
+	return oldest
+}
+
+// damages remembers what was found broken, each thing once.
+type damages struct {
+	log *slog.Logger
+
+	mu sync.Mutex
+	// seen and found are guarded by mu.
+	seen  map[string]bool
+	found []Damage
+}
+
+// maxDamages bounds the memory of a store that is broken all over; the count says so by standing still.
+const maxDamages = 10_000
+
+func newDamages(log *slog.Logger) *damages { return &damages{log: log, seen: map[string]bool{}} }
+
+func (d *damages) add(x Damage) {
+	key := x.Noun + " " + x.Key
+	d.mu.Lock()
+	known := d.seen[key] || len(d.found) == maxDamages
+	if !known {
+		d.seen[key] = true
+		d.found = append(d.found, x)
+	}
+	d.mu.Unlock()
+	if !known {
+		d.log.Error("damaged record", "noun", x.Noun, "chat", x.Chat, "message", x.Message, "key", x.Key, "reason", x.Reason)
+	}
+}
+
+func (d *damages) list() []Damage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]Damage(nil), d.found...)
+}
+
+// Damages lists what reads, checks and scrubs have found broken since Open, each thing once.
+func (s *Store) Damages() []Damage { return s.damages.list() }
+
+func functionName(fn func(*Tx) error) string {
+	if f := runtime.FuncForPC(reflect.ValueOf(fn).Pointer()); f != nil {
+		return f.Name()
+	}
+	return "unknown"
+}
