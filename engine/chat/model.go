@@ -50,8 +50,11 @@ type ModelConfig struct {
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// ProviderOllama is the one provider of a ModelConfig so far.
-const ProviderOllama = "ollama"
+// Providers of a ModelConfig: the model server, and the scripted demo model inside the appliance.
+const (
+	ProviderOllama = "ollama"
+	ProviderDemo   = "demo"
+)
 
 // Class orders requests in front of the model server: Turns before quick generations.
 type Class int
@@ -64,6 +67,8 @@ const (
 // Request is one model call, neutral to the provider. Messages and Tools keep their order and their bytes from Step to Step.
 type Request struct {
 	Class Class
+	// Provider is the Model config's; it chooses the adapter.
+	Provider string
 	// Model is the server's name of the model; Options are complete: NumCtx is always set.
 	Model   string
 	Options Options
