@@ -126,6 +126,11 @@ function tick(scope = document) {
   }
 }
 
+function hint() {
+  const area = $('composer-text'), actions = $('actions')
+  if (area && actions) area.placeholder = 'running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'Describe the next change'
+}
+
 // Dialogs that ask. They resolve to what was pressed, '' for nothing.
 function ask(title, text, yes) {
   const dialog = $('confirm')
@@ -217,7 +222,7 @@ const acts = {
     if (!ok) b.disabled = false
   },
   async 'confirm-post'(b) {
-    if (await ask(b.dataset.title, b.dataset.text, b.dataset.yes)) acts.post(b)
+    if (await ask(b.dataset.title, b.dataset.words, b.dataset.yes)) acts.post(b)
   },
   async restore(b) {
     const files = b.dataset.ask
@@ -227,12 +232,12 @@ const acts = {
     }
   },
   async 'queue-edit'(b) {
-    const text = b.dataset.textOf
+    const text = b.dataset.says
     const { ok, html } = await post(b.dataset.url, '')
     if (html) apply(html)
     if (ok) compose(text)
   },
-  start(b) { compose(b.dataset.textOf) },
+  start(b) { compose(b.dataset.says) },
   unsearch() {
     const input = document.querySelector('.sidebar input[type=search]')
     input.value = ''
@@ -312,7 +317,7 @@ document.addEventListener('DOMContentLoaded', () => {
     if (file) upload(e, file)
   })
   tick()
-  setInterval(tick, 1000)
+  setInterval(() => { tick(); hint() }, 1000)
 })
 
 // An import shows how far it is: the browser knows, a plain form does not.

@@ -39,6 +39,8 @@ func render(src string, from int, done bool) []Block {
 		b := Block{N: n, Open: open}
 		piece := src[sp.start:max(sp.start, sp.end)]
 		switch {
+		case !sp.code && open:
+			b.HTML = Markdown(hold(piece))
 		case !sp.code:
 			b.HTML = Markdown(piece)
 		case open:
@@ -49,6 +51,28 @@ func render(src string, from int, done bool) []Block {
 		out = append(out, b)
 	}
 	return out
+}
+
+// hold leaves out the end of an unfinished text that would be shown as its own marks for a moment: the head of a table before its ruler, and one or two backticks
+// that may become a fence.
+func hold(piece string) string {
+	at := strings.LastIndexByte(strings.TrimRight(piece, "\n"), '\n') + 1
+	last := strings.TrimSpace(piece[at:])
+	if last != "" && len(last) < 3 && strings.Trim(last, "`") == "" {
+		return piece[:at]
+	}
+	if strings.HasPrefix(last, "|") {
+		before := strings.LastIndexByte(piece[:max(0, at-1)], '\n') + 1
+		head := strings.HasPrefix(strings.TrimSpace(piece[before:at]), "|")
+		ruler := strings.Trim(last, "|:- ") == ""
+		switch {
+		case !head:
+			return piece[:at]
+		case ruler && strings.Count(last, "|") < strings.Count(piece[before:at], "|"):
+			return piece[:before]
+		}
+	}
+	return piece
 }
 
 // Code gives a finished code block with its head: the language's name and a copy button.

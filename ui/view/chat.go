@@ -113,7 +113,7 @@ const (
 	RowOutput  RowKind = "Output"
 	RowSignal  RowKind = "Stop"
 	RowOther   RowKind = "Call"
-	RowSummary RowKind = "Compact"
+	RowSummary RowKind = "Fold"
 )
 
 // RowState chooses colour and icon of the result.

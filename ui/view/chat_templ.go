@@ -472,7 +472,7 @@ func chatMenu(c Chat) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "\" data-title=\"Delete this chat?\" data-text=\"Its messages are removed for good. Files in the workspace stay as they are.\" data-yes=\"Delete the chat\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "\" data-title=\"Delete this chat?\" data-words=\"Its messages are removed for good. Files in the workspace stay as they are.\" data-yes=\"Delete the chat\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

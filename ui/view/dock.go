@@ -30,3 +30,11 @@ func meterBars(m Meter) []meterRect {
 	}
 	return out
 }
+
+// placeholder is the hint of the empty composer; app.js keeps it in step while the page lives.
+func placeholder(d Dock) string {
+	if d.Running {
+		return "Add to the queue, or Ctrl Enter to interrupt"
+	}
+	return "Describe the next change"
+}

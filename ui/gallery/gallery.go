@@ -1,0 +1,87 @@
+package gallery
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/a-h/templ"
+
+	"holdfast/ui/static"
+	"holdfast/ui/view"
+)
+
+// Handler serves the gallery at /gallery/, whole pages at /gallery/page/NAME, and the fragments that their rows fetch. It answers every POST with 204.
+type Handler struct {
+	assets *static.Assets
+	icons  string
+	mux    *http.ServeMux
+}
+
+// New makes the handler; mount it at /gallery/.
+func New(assets *static.Assets) (*Handler, error) {
+	icons, err := assets.Icons()
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{assets: assets, icons: icons, mux: http.NewServeMux()}
+	h.mux.HandleFunc("GET /gallery/{$}", func(w http.ResponseWriter, r *http.Request) {
+		h.write(w, r, states(h.page("States")))
+	})
+	h.mux.HandleFunc("GET /gallery/page/{name}", func(w http.ResponseWriter, r *http.Request) {
+		c, ok := h.Pages()[r.PathValue("name")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		h.write(w, r, c)
+	})
+	h.mux.HandleFunc("GET /gallery/row/{name}", func(w http.ResponseWriter, r *http.Request) {
+		body, ok := bodies()[r.PathValue("name")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		h.write(w, r, view.RowBody(body))
+	})
+	return h, nil
+}
+
+// ServeHTTP answers below /gallery/.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// Pages gives whole documents with sample content, by name.
+func (h *Handler) Pages() map[string]templ.Component {
+	return map[string]templ.Component{
+		"chat":            view.ChatDocument(chatPage(h.page("Retry the tide feed with backoff"))),
+		"chat-rest":       view.ChatDocument(restPage(h.page("Import the 2019 gauge archive"))),
+		"chat-empty":      view.NewChatDocument(newChat(h.page("New chat"), true)),
+		"chat-first":      view.NewChatDocument(newChat(h.page("New chat"), false)),
+		"login":           view.LoginDocument(view.LoginPage{Page: h.page("Sign in"), Host: "pier-box"}),
+		"login-refused":   view.LoginDocument(view.LoginPage{Page: h.page("Sign in"), Host: "pier-box", Problem: "This code is used, expired or unknown."}),
+		"login-link":      view.LoginDocument(view.LoginPage{Page: h.page("Sign in"), Host: "pier-box", Code: "0123456789abcdef"}),
+		"onboarding":      view.OnboardingDocument(onboarding(h.page("Choose a model"))),
+		"onboarding-none": view.OnboardingDocument(noServer(h.page("No model server"))),
+		"models":          view.ModelsDocument(models(h.page("Models"))),
+		"workspaces":      view.WorkspacesDocument(workspaces(h.page("Workspaces"))),
+		"tokens":          view.TokensDocument(tokens(h.page("Tokens"))),
+		"error": view.ErrorDocument(view.ErrorPage{Page: h.page("Not found"), Status: 404, Title: "There is no such chat",
+			Message: "It was deleted, or the address is not whole.", ID: "0197c2f4"}),
+	}
+}
+
+func (h *Handler) page(title string) view.Page {
+	return view.Page{Title: title, Assets: h.assets.URL, Icons: h.icons}
+}
+
+func (h *Handler) write(w http.ResponseWriter, r *http.Request, c templ.Component) {
+	var out bytes.Buffer
+	if err := c.Render(r.Context(), &out); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
+		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	// A reader that went away is the only way for this to fail.
+	_, _ = out.WriteTo(w)
+}

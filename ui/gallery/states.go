@@ -1,0 +1,189 @@
+package gallery
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"holdfast/engine/chat"
+	"holdfast/ui/text"
+	"holdfast/ui/view"
+)
+
+// section is a heading with its specimens; Wide ones take the whole width.
+type section struct {
+	Title string
+	List  []specimen
+}
+
+func sections() []section {
+	return []section{
+		{"Tool rows", []specimen{{"All verbs and outcomes", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: rows()}}})}}}},
+		{"Waits for a person", []specimen{{"A command in a folder that is not trusted", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: []view.Row{{Kind: view.RowRun, State: view.RowWaits,
+			Target: "rm -r build", Out: "waits for you", Ask: &view.Approval{Post: "/gallery/approve", Command: "rm -r build && make", Directory: "~/src/tidewatch", Workspace: "tidewatch"}}}}}})}}}},
+		{"Turns", turns()},
+		{"Phases", []specimen{{"One line above the composer", "", phases()}}},
+		{"Markers", []specimen{{"Rules across the transcript", "", []templ.Component{
+			view.MarkItem(view.Mark{ID: 1, Icon: "i-fold", Text: "Compacted: 23.1k to 3.8k tokens, 14:31"}),
+			view.MarkItem(view.Mark{ID: 2, Icon: "i-skip", Text: "Context cleared; the model starts fresh below"}),
+			view.MarkItem(view.Mark{ID: 3, Icon: "i-restore", Text: "Holdfast was restarted here"}),
+			view.OlderMark("1", true)}}}},
+		{"Errors, each with its next step", failures()},
+		{"Why a chat rests", rests()},
+		{"Toasts", []specimen{{"A thing just done, with undo", "", []templ.Component{
+			view.Toast("t1", "ok", "Restored 3 files; 1 was changed by somebody else and left alone", "/gallery/undo"), view.Toast("t2", "danger", "Not saved: another tab changed it first", "")}}}},
+		{"Lists of chats", lists()},
+		{"Composer", composers()},
+		{"Progress", []specimen{{"Pull: running, failed", "", []templ.Component{view.PullList(pulls())}}}},
+		{"Forms", []specimen{{"Errors", "", []templ.Component{view.FormError("e1", "The folder /home/ingrid/src does not exist.")}}, {"A new token", "", []templ.Component{view.FreshToken("hf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG")}}}},
+		{"Inspector", inspectors()},
+		{"Settings without anything", []specimen{{"Workspaces", "", []templ.Component{view.WorkspacesList(nil, true)}}, {"Tokens", "", []templ.Component{view.TokensList(nil)}},
+			{"Models", "", []templ.Component{view.ConfigsSection(view.ModelsPage{}), view.InstalledSection(view.ModelsPage{})}},
+			{"Model server away", "", []templ.Component{view.ServerSection(view.ModelsPage{Server: view.Server{Address: "127.0.0.1:11434", Problem: "The connection was refused."}})}}}},
+		{"Opened rows", []specimen{{"Source, difference, output, words", "", []templ.Component{view.RowBody(bodies()["source"]), view.RowBody(bodies()["diffs"]), view.RowBody(bodies()["output"]), view.RowBody(bodies()["lint"]), view.RowBody(bodies()["refused"])}}}},
+	}
+}
+
+func rows() []view.Row {
+	list := []view.Row{
+		{Kind: view.RowRead, Path: "feed/fetch.go", Out: "lines 1–96", Took: "0.1 s", Fetch: "/gallery/row/source"},
+		{Kind: view.RowRead, State: view.RowRunning, Path: "internal/render/stationpage/testdata/golden/live_reading_component_when_station_is_away.html", Out: "running", Since: ago(3 * time.Second)},
+		{Kind: view.RowRead, State: view.RowFailed, Path: "assets/logo.png", Out: "a PNG, 48 KB", Took: "0.1 s", Fetch: "/gallery/row/refused"},
+		{Kind: view.RowList, Path: "feed/", Out: "6 entries", Took: "0.1 s", Fetch: "/gallery/row/list"},
+		{Kind: view.RowSearch, Target: `temporary\(err\)`, Out: "nothing found", Took: "0.3 s"},
+		{Kind: view.RowSearch, Target: "Fetch(", In: "in **/*.go", Out: "4 matches in 3 files", Took: "0.2 s", Fetch: "/gallery/row/search"},
+		{Kind: view.RowEdit, Path: "feed/fetch.go", Adds: 13, Dels: 5, Took: "0.1 s", Fetch: "/gallery/row/diff"},
+		{Kind: view.RowEdit, Target: "2 files", Adds: 30, Dels: 5, Took: "0.1 s", Fetch: "/gallery/row/diffs"},
+		{Kind: view.RowEdit, State: view.RowFailed, Path: "feed/fetch.go", Out: "changed since read", Took: "0.1 s", Fetch: "/gallery/row/refused"},
+		{Kind: view.RowWrite, Path: "feed/backoff.go", Adds: 21, Out: "new", Took: "0.1 s", Fetch: "/gallery/row/new"},
+		{Kind: view.RowRun, Target: "go build ./...", Out: "exit 0", Took: "4.8 s", Fetch: "/gallery/row/none"},
+		{Kind: view.RowRun, State: view.RowRunning, Target: "go test ./... -run TestFetchKeepsLastGoodReadingWhenTheStationIsAwayForMoreThanADay -count=200", Out: "running", Since: ago(72 * time.Second), Fetch: "/gallery/row/output",
+			Tail: &view.Tail{Output: testOutput, Facts: "Process p-3 · 214 lines so far", Stop: "/gallery/stop"}},
+		{Kind: view.RowRun, State: view.RowFailed, Target: "make lint", Out: "exit 2", Took: "9.0 s", Fetch: "/gallery/row/lint"},
+		{Kind: view.RowRun, State: view.RowRunning, Target: "npm run dev", Out: "in background", Since: ago(18 * time.Minute)},
+		{Kind: view.RowRun, State: view.RowWaits, Target: "sleep 60", Out: "still running after 10 s", Took: "10 s", Fetch: "/gallery/row/none"},
+		{Kind: view.RowRun, State: view.RowWaits, Target: "rm -r build", Out: "waits for you"},
+		{Kind: view.RowRun, State: view.RowFailed, Target: "rm -rf /", Out: "denied by you"},
+		{Kind: view.RowRun, State: view.RowSkipped, Target: "git push", Out: "skipped"},
+		{Kind: view.RowRun, State: view.RowStopped, Target: "go test ./...", Out: "stopped by you", Took: "8 s", Fetch: "/gallery/row/output"},
+		{Kind: view.RowOutput, Target: "p-3", In: "go test ./feed/...", Out: "still running", Took: "10 s", Fetch: "/gallery/row/output"},
+		{Kind: view.RowOutput, Target: "processes", Out: "2 processes", Took: "0.0 s", Fetch: "/gallery/row/list"},
+		{Kind: view.RowSignal, Target: "p-3", In: "go test ./feed/...", Out: "terminated", Took: "0.2 s"},
+		{Kind: view.RowOther, State: view.RowFailed, Target: "make_coffee", Out: "no such tool", Took: "0.0 s", Fetch: "/gallery/row/refused"},
+		{Kind: view.RowSummary, Target: "23.1k to 3.8k tokens", Out: "kept what is open", Took: "12 s", Fetch: "/gallery/row/refused"},
+	}
+	for i := range list {
+		list[i].N = i
+	}
+	return list
+}
+
+func turns() []specimen {
+	long := "A long question. " + "It keeps to the measure, breaks where it must, and shows_a_name_that_is_far_too_long_for_one_line_but_has_no_place_to_break_at_all_because_someone_wrote_it_so.\n\nSecond paragraph."
+	return []specimen{
+		{"Question, reasoning, prose, facts", "", []templ.Component{
+			view.AskItem(view.Ask{ID: 1, Text: long, Day: "Today, 20 November", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Restore: 3, ChatID: "1", Refs: []view.Ref{{Icon: "i-file", Label: "feed/fetch.go"}}}),
+			view.StepItem(view.Step{N: 1, Parts: []view.Part{{Reasoning: &view.Reasoning{Took: "14 s", Blocks: text.Prose("Two callers with different deadlines.")}}, prose(answer)},
+				Meta: &view.Meta{Facts: []string{"qwen3-coder:30b", "19 s", "8.2k in, 96 out", "44 tokens/s"}}})}},
+		{"Draft: reasoning, text, open code", "", []templ.Component{
+			view.StepItem(view.Step{N: 2, Draft: true, Parts: []view.Part{{Reasoning: &view.Reasoning{Since: ago(4 * time.Second), Blocks: text.Grow("If the retry sits in the loop", 0)}}}}),
+			view.StepItem(view.Step{N: 3, Draft: true, Parts: []view.Part{{Prose: text.Grow("The page has a deadline, the poll", 0)}}}),
+			view.StepItem(view.Step{N: 4, Draft: true, Parts: []view.Part{{Prose: text.Grow("So:\n\n```go\nfunc (b *backoff) wait(ctx context.Con", 0)}}})}},
+		{"Markdown", "", []templ.Component{view.StepItem(view.Step{N: 5, Parts: []view.Part{prose(markdown)}})}},
+		{"Cut", "", []templ.Component{view.StepItem(view.Step{N: 6, Parts: []view.Part{prose("The fetcher now retries ref")}, Note: "Interrupted by you"})}},
+	}
+}
+
+const markdown = "# Heading\n\nText with **weight**, *stress*, ~~struck~~, `code` and https://example.org/a/rather/long/address/that/has/to/break/somewhere/because/it/does/not/fit.\n\n" +
+	"## Smaller\n\n1. First\n2. Second\n   - inner\n   - other\n\n     ```sh\n     go test ./...\n     ```\n\n3. Third\n\n- [x] done\n- [ ] open\n\n> A quote\n> of two lines.\n\n" +
+	"| Station | Level | Trend | Note that is long enough to be wider than a telephone |\n|---|---|---|---|\n| Pier | 2.41 | rising | nothing to say about it, but at length, so that it scrolls |\n\n" +
+	"<script>alert(1)</script> is text, and so is <b>this</b>.\n\n![a picture](https://example.org/a.png)\n\n---\n\n```python\ndef level(station):\n    \"\"\"The last reading.\"\"\"\n    return station.readings[-1]  # newest\n```"
+
+func phases() []templ.Component {
+	return []templ.Component{
+		view.PhaseLine(view.Phase{Icon: "i-clock", Name: "Waiting for the model", Text: "1 turn ahead"}),
+		view.PhaseLine(view.Phase{Icon: "i-run", Name: "Loading weights", Since: ago(12 * time.Second), Usual: "usually about 20 s"}),
+		view.PhaseLine(view.Phase{Icon: "i-run", Name: "Reading your prompt", Text: "12.4k tokens", Since: ago(14 * time.Second), Usual: "usually about 20 s"}),
+		view.PhaseLine(view.Phase{Icon: "i-run", Name: "Thinking", Since: ago(9 * time.Second)}),
+		view.PhaseLine(view.Phase{Icon: "i-run", Name: "Writing", Text: "41 tokens/s · step 6", Since: ago(108 * time.Second)}),
+		view.PhaseLine(view.Phase{Icon: "i-run", Name: "Running 2 tools", Since: ago(12 * time.Second)}),
+		view.PhaseLine(view.Phase{Icon: "i-run", Name: "Compacting", Text: "23.1k tokens"}),
+		view.PhaseLine(view.Phase{Icon: "i-clock", Warn: true, Name: "Retrying", Text: "attempt 3 of 25 · The model server is busy.", Until: ago(-8 * time.Second)}),
+		view.PhaseLine(view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "a command asks for your decision"}),
+	}
+}
+
+func failures() []specimen {
+	list := []view.Failure{
+		{Kind: chat.KindContextFull, Message: "The conversation no longer fits the model's window.", Detail: "Largest: cmd/tided/main.go 9.1k, test output 7.7k, system 4.6k of 32k tokens."},
+		{Kind: chat.KindNoTools, Message: "qwen3:4b cannot call tools. Choose another model or switch tools off."},
+		{Kind: chat.KindModelMissing, Message: "gpt-oss:120b is not on the model server. Pull or import it."},
+		{Kind: chat.KindOutOfMemory, Message: "gpt-oss:120b does not fit into memory with this window. Choose a smaller model or window.", Detail: "It needs 67 GB, 24 GB are there."},
+		{Kind: chat.KindModelLoading, Message: "gpt-oss:120b did not finish loading."},
+		{Kind: chat.KindBusy, Message: "The model server is busy."},
+		{Kind: chat.KindUnreachable, Message: "The model server at 127.0.0.1:11434 does not answer.", Detail: "Tried 25 times over 18 minutes."},
+		{Kind: chat.KindSlowStart, Message: "The model did not start to answer in time."},
+		{Kind: chat.KindSilent, Message: "The model stopped answering in the middle."},
+		{Kind: chat.KindStreamCut, Message: "The connection to the model broke off."},
+		{Kind: chat.KindAuth, Message: "The model server refused access."},
+		{Kind: chat.KindConfig, Message: "The model server refused the request.", Detail: "invalid option: num_ctx"},
+		{Kind: chat.KindServer, Message: "The model server failed.", Detail: "llama runner process has terminated: exit status 2"},
+		{Kind: chat.KindLoop, Message: "The model repeated itself.", Detail: "go test ./feed/... gave the same result 5 times."},
+		{Kind: chat.KindEmptyReply, Message: "The model returned nothing twice."},
+		{Kind: chat.KindInternal, Message: "An internal fault stopped this turn."},
+		{Kind: chat.KindGeneric, Message: "The turn failed."},
+	}
+	var out []templ.Component
+	for _, f := range list {
+		f.ID = "0197c2"
+		out = append(out, view.RestNote(view.Rest{ChatID: "1", Failure: &f}))
+	}
+	out = append(out, view.RestNote(view.Rest{ChatID: "1", Failure: &view.Failure{Kind: chat.KindStreamCut, Message: "The connection to the model broke off."}, Queued: 2}))
+	return []specimen{{"All kinds", "is-flat", out}}
+}
+
+func rests() []specimen {
+	var out []templ.Component
+	for _, r := range []string{"interrupted", "may_have_run", "cut_twice", "step_cap", "length", "archived"} {
+		out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: r}))
+	}
+	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}))
+	return []specimen{{"All reasons", "is-flat", out}}
+}
+
+func lists() []specimen {
+	hit := []view.ChatRow{{ID: "1", Title: "Import tide tables of 2026", Summary: "… the tide tables of the pier …", When: "Mon", State: view.ChatDone, Query: "tide"}}
+	return []specimen{
+		{"Rows", "is-rail", []templ.Component{view.ChatsList(nav("1").List)}},
+		{"Empty", "is-rail", []templ.Component{view.ChatsList(view.ChatList{})}},
+		{"Failed", "is-rail", []templ.Component{view.ChatsList(view.ChatList{Problem: "The store was busy for 5 s. Nothing is lost."})}},
+		{"Loading", "is-rail", []templ.Component{view.ChatsLoading()}},
+		{"Search", "is-rail", []templ.Component{view.SearchHits(view.Hits{Query: "tide", Rows: hit, Searched: 214})}},
+		{"No hits", "is-rail", []templ.Component{view.SearchHits(view.Hits{Query: "barometer", Searched: 214})}},
+		{"Model server", "is-rail", []templ.Component{
+			view.ServerLine(note), view.ServerLine(view.ServerNote{State: "warn", Text: "Model server away since 09:12"}), view.ServerLine(view.ServerNote{State: "danger", Text: "The disk is full"})}},
+	}
+}
+
+func composers() []specimen {
+	base := view.Dock{ChatID: "1", Key: "k", Models: modelOptions(), Spaces: spaceOptions(), Meter: meter()}
+	busy := base
+	busy.Running = true
+	busy.Phase = view.Phase{Icon: "i-run", Name: "Writing", Text: "41 tokens/s", Since: ago(20 * time.Second)}
+	busy.Queue = []view.Queued{{ID: 1, Text: "Then bump the version and write the changelog entry"}, {ID: 2, Text: "And a very long message that does not fit into one line of the queue however wide the window may be, so it is cut at its end"}}
+	held := busy
+	held.Held, held.Running, held.Phase = true, false, view.Phase{}
+	held.Queue = busy.Queue[:1]
+	bare := view.Dock{ChatID: "1", Key: "k", Models: modelOptions()[:1]}
+	return []specimen{{"Ready", "is-bare", []templ.Component{view.ChatDock(base)}}, {"Running, with a queue", "is-bare", []templ.Component{view.ChatDock(busy)}},
+		{"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
+}
+
+func inspectors() []specimen {
+	full := chatPage(view.Page{}).Inspector
+	return []specimen{
+		{"Changes", "is-rail", []templ.Component{view.InspectorPanel(full)}},
+		{"No changes", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{})}},
+		{"Changes away", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{Changes: view.Changes{Problem: "The folder ~/src/tidewatch is not there."}})}},
+	}
+}
