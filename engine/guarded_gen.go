@@ -30,6 +30,11 @@ func (g *Guarded) Answer(ctx context.Context, p chat.Principal, in AnswerInput) 
 	return account.Run(ctx, g.guard, "engine.Answer", policyAnswer, p, in, g.room.Answer)
 }
 
+// Changes is Engine.Changes under policyChanges.
+func (g *Guarded) Changes(ctx context.Context, p chat.Principal, in ChangesInput) (Changes, error) {
+	return account.Run(ctx, g.guard, "engine.Changes", policyChanges, p, in, g.room.Changes)
+}
+
 // Clear is Engine.Clear under policyClear.
 func (g *Guarded) Clear(ctx context.Context, p chat.Principal, in ClearInput) (*chat.Chat, error) {
 	return account.Run(ctx, g.guard, "engine.Clear", policyClear, p, in, g.room.Clear)
@@ -80,6 +85,11 @@ func (g *Guarded) Message(ctx context.Context, p chat.Principal, in MessageInput
 	return account.Run(ctx, g.guard, "engine.Message", policyMessage, p, in, g.room.Message)
 }
 
+// Processes is Engine.Processes under policyProcesses.
+func (g *Guarded) Processes(ctx context.Context, p chat.Principal, in ProcessesInput) ([]chat.ProcessOutput, error) {
+	return account.Run(ctx, g.guard, "engine.Processes", policyProcesses, p, in, g.room.Processes)
+}
+
 // Promote is Engine.Promote under policyPromote.
 func (g *Guarded) Promote(ctx context.Context, p chat.Principal, in QueuedInput) (Done, error) {
 	return account.Run(ctx, g.guard, "engine.Promote", policyPromote, p, in, g.room.Promote)
@@ -103,6 +113,11 @@ func (g *Guarded) Seen(ctx context.Context, p chat.Principal, in SeenInput) (Don
 // Send is Engine.Send under policySend.
 func (g *Guarded) Send(ctx context.Context, p chat.Principal, in SendInput) (SendOutput, error) {
 	return account.Run(ctx, g.guard, "engine.Send", policySend, p, in, g.room.Send)
+}
+
+// StopProcess is Engine.StopProcess under policyStopProcess.
+func (g *Guarded) StopProcess(ctx context.Context, p chat.Principal, in StopProcessInput) (Done, error) {
+	return account.Run(ctx, g.guard, "engine.StopProcess", policyStopProcess, p, in, g.room.StopProcess)
 }
 
 // View is Engine.View under policyView.

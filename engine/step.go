@@ -195,7 +195,7 @@ func (r *run) closeTurn(parts []chat.Part, reply chat.Reply, usage *chat.UsageEn
 		return r.emptyReply(reply, usage, used)
 	}
 	msg := r.assistant(parts)
-	msg.FinishReason, msg.Usage = reply.FinishReason, &reply.Usage
+	msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
 	r.price(&msg, started)
 	ev := chat.Event{Kind: chat.FinishTurn}
 	if reply.FinishReason == "length" {
@@ -229,7 +229,7 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 		return err
 	}
 	msg := r.assistant(parts)
-	msg.FinishReason, msg.Usage = reply.FinishReason, &reply.Usage
+	msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
 	r.price(&msg, started)
 	msgs := []chat.Message{msg}
 	var asked []chat.OutstandingCall

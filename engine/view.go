@@ -28,8 +28,8 @@ type View struct {
 	Draft     *Draft
 	Workspace *chat.WorkspaceRecord
 	Config    *chat.ModelConfig
-	// Restorable names the user Messages whose Turns changed files.
-	Restorable map[chat.MessageID]bool
+	// Restorable counts, by user Message, the files that its Turn and all later ones changed.
+	Restorable map[chat.MessageID]int
 }
 
 // View reads a Chat for a page or a stream. The Draft is copied before the store is read: a Step that commits in between shows as
@@ -113,14 +113,16 @@ func visible(tx *kv.Tx, in ViewInput) ([]*chat.Message, bool, error) {
 	return out, more, nil
 }
 
-func restorable(tx *kv.Tx, id chat.ID) (map[chat.MessageID]bool, error) {
+func restorable(tx *kv.Tx, id chat.ID) (map[chat.MessageID]int, error) {
 	all, err := tx.Checkpoints(id, 0)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	out := map[chat.MessageID]bool{}
-	for _, c := range all {
-		out[c.MessageID] = true
+	out := map[chat.MessageID]int{}
+	paths := map[string]bool{}
+	for i := len(all) - 1; i >= 0; i-- {
+		paths[all[i].Path] = true
+		out[all[i].MessageID] = len(paths)
 	}
 	return out, nil
 }

@@ -107,6 +107,8 @@ type Message struct {
 	Usage          *Usage        `json:"usage,omitempty"`
 	CostMicros     *int64        `json:"total_cost_micros,omitempty"`
 	RuntimeMS      *int64        `json:"runtime_ms,omitempty"`
+	// EvalMS is how long the server wrote at this reply, by its own clock; 0 when not reported.
+	EvalMS int64 `json:"eval_ms,omitempty"`
 	// Boundary marks a Message after which the prompt starts: "summary" (the Message itself is sent) or "clear" (it is not).
 	Boundary string `json:"boundary,omitempty"`
 	// Unanswered names the user Messages before a summary that no reply has answered; the prompt sends them after it.

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// ProcessesInput names the Chat whose processes are asked for.
+type ProcessesInput struct{ ChatID chat.ID }
+
+// Processes lists what a Chat started, running ones first, each with the end of its output.
+func (e *Engine) Processes(ctx context.Context, _ chat.Principal, in ProcessesInput) ([]chat.ProcessOutput, error) {
+	ws, err := e.workspaceOf(ctx, in.ChatID)
+	if err != nil || ws == nil {
+		return nil, err
+	}
+	list, err := ws.Processes().List(ctx, in.ChatID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]chat.ProcessOutput, 0, len(list))
+	for _, p := range list {
+		o, err := ws.Processes().Output(ctx, in.ChatID, p.ID, 0, 0)
+		if err != nil {
+			// It was forgotten between the two questions; what the list said is still true.
+			o = chat.ProcessOutput{ProcessInfo: p}
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// StopProcessInput names a process of a Chat.
+type StopProcessInput struct {
+	ChatID    chat.ID
+	ProcessID string
+}
+
+// StopProcess asks a process and its children to end. One that has ended is no error.
+func (e *Engine) StopProcess(ctx context.Context, _ chat.Principal, in StopProcessInput) (Done, error) {
+	ws, err := e.workspaceOf(ctx, in.ChatID)
+	if err != nil {
+		return Done{}, err
+	}
+	if ws == nil {
+		return Done{}, chat.NotFound("process")
+	}
+	err = ws.Processes().Signal(ctx, in.ChatID, in.ProcessID, "terminate")
+	var refused *chat.ProcessError
+	switch {
+	case errors.As(err, &refused) && refused.Kind == "exited":
+		return Done{}, nil
+	case errors.As(err, &refused) && refused.Kind == "not_found":
+		return Done{}, chat.NotFound("process")
+	}
+	return Done{}, err
+}
+
+// workspaceOf opens a Chat's Workspace, nil when it has none.
+func (e *Engine) workspaceOf(ctx context.Context, id chat.ID) (chat.Workspace, error) {
+	var c *chat.Chat
+	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
+		c, err = mustChat(tx, id)
+		return err
+	})
+	if err != nil || c.WorkspaceID == "" {
+		return nil, err
+	}
+	return e.workspaces(ctx, c.WorkspaceID)
+}
+
+// ChangesInput names the Chat whose changed files are asked for.
+type ChangesInput struct{ ChatID chat.ID }
+
+// ChangedFile is a file as it was before the Chat first changed it, and as it is now. Bytes are nil where there is no file.
+type ChangedFile struct {
+	Path   string
+	Before []byte
+	After  []byte
+}
+
+// Changes are the files that a Chat changed with its file Tools, oldest change first. What commands changed is not among them.
+type Changes struct {
+	Files []ChangedFile
+	// First is the user Message whose Turn changed the first file, 0 for none.
+	First chat.MessageID
+}
+
+// maxShown bounds one side of a changed file that is shown, in bytes.
+const maxShown = 1 << 20
+
+// Changes compares each file that the Chat changed with what it was before.
+func (e *Engine) Changes(ctx context.Context, _ chat.Principal, in ChangesInput) (Changes, error) {
+	var out Changes
+	var first []*chat.Checkpoint
+	err := e.store.View(ctx, func(tx *kv.Tx) error {
+		all, err := tx.Checkpoints(in.ChatID, 0)
+		seen := map[string]bool{}
+		for _, c := range all {
+			if !seen[c.Path] {
+				seen[c.Path] = true
+				first = append(first, c)
+			}
+		}
+		return err
+	})
+	if err != nil || len(first) == 0 {
+		return out, err
+	}
+	out.First = first[0].MessageID
+	ws, err := e.workspaceOf(ctx, in.ChatID)
+	if err != nil || ws == nil {
+		return out, err
+	}
+	for _, c := range first {
+		f := ChangedFile{Path: c.Path}
+		if c.Existed && c.Size <= maxShown {
+			if f.Before, err = e.readKept(c.SHA256); err != nil {
+				return out, err
+			}
+		}
+		raw, err := ws.Files().Raw(ctx, c.Path, maxShown)
+		if err != nil && !isMissing(err) {
+			continue
+		}
+		f.After = raw.Bytes
+		out.Files = append(out.Files, f)
+	}
+	return out, nil
+}
