@@ -1,0 +1,106 @@
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// entry is a process as the list names it. With PID 0 it was about to start.
+type entry struct {
+	ID        string `json:"id"`
+	BootID    string `json:"boot_id"`
+	PID       int    `json:"pid,omitempty"`
+	StartTime int64  `json:"start_time,omitempty"`
+}
+
+// ledger is the list of what runs, kept in a file for the case of a crash. It is not synced: processes do not outlive the
+// machine either.
+type ledger struct {
+	path string
+	// mu guards entries.
+	mu      sync.Mutex
+	entries map[string]entry
+	// turn is held by who writes the file; a channel, because a file is written under it.
+	turn chan struct{}
+}
+
+func newLedger(dir string) *ledger {
+	l := &ledger{entries: map[string]entry{}, turn: make(chan struct{}, 1)}
+	if dir != "" {
+		l.path = filepath.Join(dir, "processes.json")
+	}
+	return l
+}
+
+type listed struct {
+	Processes []entry `json:"processes"`
+}
+
+// load gives what the last run left. A list that cannot be read as one is an error that names the file.
+func (l *ledger) load() ([]entry, error) {
+	if l.path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list listed
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.path, err)
+	}
+	return list.Processes, nil
+}
+
+func (l *ledger) put(e entry) error {
+	l.mu.Lock()
+	l.entries[e.ID] = e
+	l.mu.Unlock()
+	return l.save()
+}
+
+func (l *ledger) drop(id string) error {
+	l.mu.Lock()
+	delete(l.entries, id)
+	l.mu.Unlock()
+	return l.save()
+}
+
+func (l *ledger) clear() error {
+	l.mu.Lock()
+	clear(l.entries)
+	l.mu.Unlock()
+	return l.save()
+}
+
+// save writes the list as it is once it is its turn, so that the last save holds the newest.
+func (l *ledger) save() error {
+	if l.path == "" {
+		return nil
+	}
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	entries := slices.SortedFunc(maps.Values(l.entries), func(a, b entry) int { return strings.Compare(a.ID, b.ID) })
+	l.mu.Unlock()
+	data, err := json.Marshal(listed{Processes: entries})
+	if err != nil {
+		return err
+	}
+	temp := l.path + ".tmp"
+	if err := os.WriteFile(temp, data, 0o600); err != nil {
+		return errors.Join(err, ignoreMissing(os.Remove(temp)))
+	}
+	return os.Rename(temp, l.path)
+}

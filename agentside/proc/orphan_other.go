@@ -1,0 +1,16 @@
+//go:build !linux
+
+package proc
+
+import "context"
+
+func bootID() string { return "" }
+
+func groupRuns(int) bool { return true }
+
+func startTime(int) int64 { return 0 }
+
+// endOrphans ends nothing: without boot id and start time a pid alone would have to do, and that may be anybody's.
+func endOrphans(context.Context, []entry) error { return nil }
+
+func (m *Manager) endEscaped(context.Context) error { return nil }

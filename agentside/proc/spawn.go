@@ -1,0 +1,223 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// spawn starts the command of a claimed process. Its id is in the list before it runs, so that a crash at any moment later
+// leaves nothing behind that the next start could not find.
+func (m *Manager) spawn(p *process) error {
+	if strings.TrimSpace(p.req.Command) == "" {
+		return fail("invalid", "The command is empty.")
+	}
+	if strings.ContainsRune(p.req.Command, 0) {
+		return fail("invalid", "The command holds a NUL byte.")
+	}
+	dir, err := p.scope.workdir(p.req.Workdir)
+	if err != nil {
+		return err
+	}
+	p.dir = dir
+	select {
+	case <-m.closing:
+		return fail("closed", "The appliance is stopping; nothing is started any more.")
+	default:
+	}
+	if err := m.ledger.put(entry{ID: p.req.ID, BootID: bootID()}); err != nil {
+		return fail("spawn", "The command was not started: the list of processes could not be written (%v).", cause(err))
+	}
+	if err := m.launch(p); err != nil {
+		m.unlist(p)
+		return fail("spawn", "The command could not be started: %v.", cause(err))
+	}
+	// The entry with the id alone is enough to find it again.
+	if err := m.ledger.put(entry{ID: p.req.ID, BootID: bootID(), PID: p.pid, StartTime: p.start}); err != nil {
+		m.log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
+	}
+	return nil
+}
+
+func (m *Manager) launch(p *process) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(shell(m.env), "-c", p.req.Command)
+	cmd.Dir, cmd.Env = p.dir, environ(m.env, p.req, p.dir)
+	cmd.Stdout, cmd.Stderr = w, w
+	ownGroup(cmd)
+	p.startedAt = m.now()
+	err = cmd.Start()
+	err = errors.Join(err, w.Close())
+	if err != nil {
+		return errors.Join(err, r.Close())
+	}
+	p.pid = cmd.Process.Pid
+	p.start = startTime(p.pid)
+	m.running.Go(func() { m.run(p, cmd, r) })
+	return nil
+}
+
+// workdir resolves a directory for a command: "" is the Workspace's own, others must lie in it.
+func (s *Scope) workdir(asked string) (string, error) {
+	dir := asked
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(s.dir, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		var info os.FileInfo
+		info, err = os.Stat(real)
+		if err == nil && !info.IsDir() {
+			return "", fail("invalid", "The working directory %q is not a directory.", asked)
+		}
+	}
+	if err != nil && asked == "" {
+		return "", fail("invalid", "The directory of the workspace is not there any more.")
+	}
+	if err != nil {
+		return "", fail("invalid", "There is no working directory %q in the workspace.", asked)
+	}
+	if real != s.dir && !strings.HasPrefix(real, strings.TrimSuffix(s.dir, "/")+"/") {
+		return "", fail("invalid", "The working directory %q is not inside the workspace.", asked)
+	}
+	return real, nil
+}
+
+// cause is an error without the paths of the appliance.
+func cause(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// run stays with a process to its end and then with what it left.
+func (m *Manager) run(p *process, cmd *exec.Cmd, r *os.File) {
+	copied := make(chan error, 1)
+	go func() { copied <- m.copyOutput(p, r) }()
+	end := exitOf(cmd.Wait(), cmd)
+	// Whoever else holds the pipe must not keep the reader for longer.
+	late := time.NewTimer(giveUp)
+	defer late.Stop()
+	err := r.SetReadDeadline(time.Now().Add(giveUp))
+	readErr := <-copied
+	held := errors.Is(readErr, os.ErrDeadlineExceeded)
+	if err = errors.Join(err, readErr); err != nil && !held {
+		end.err = "the output could not be read to its end: " + cause(err).Error()
+	}
+	end.at = m.now()
+	p.buffer.finish(end)
+	m.touch(p)
+	m.after(p, r, held, late.C)
+	if err := r.Close(); err != nil {
+		m.log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)
+	}
+}
+
+// copyOutput reads what the process prints until it is closed or the deadline passes.
+func (m *Manager) copyOutput(p *process, r *os.File) error {
+	var whole *record
+	defer func() { whole.close() }()
+	opened := false
+	piece := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(piece)
+		if n > 0 {
+			if !opened && p.buffer.loses(piece[:n]) {
+				opened = true
+				whole = m.records.open(p.req)
+				v := p.buffer.view()
+				whole.write(v.head)
+				whole.write(v.tail)
+				p.setRecord(whole)
+			}
+			whole.write(piece[:n])
+			p.buffer.write(piece[:n])
+			m.touch(p)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// after stays until what a process left in its group is gone too. A foreground one's is killed when its time is over. That of a
+// background one may live until Close, and its output is drained, because closing it would kill what still prints.
+func (m *Manager) after(p *process, r *os.File, held bool, late <-chan time.Time) {
+	drained := make(chan struct{})
+	gone := make(chan struct{})
+	if held && p.req.Background {
+		go func() {
+			defer close(drained)
+			m.drain(p, r, gone)
+		}()
+	} else {
+		close(drained)
+	}
+	every := groupLook
+	if p.req.Background {
+		late, every = nil, idleLook
+	}
+	look := time.NewTicker(every)
+	defer look.Stop()
+	for closing := m.closing; groupLives(p.pid); {
+		// The errors of both signals say that the group has just gone.
+		select {
+		case <-look.C:
+		case <-late:
+			_ = signalGroup(p.pid, true)
+			late = time.After(groupLook)
+		case <-closing:
+			_ = signalGroup(p.pid, false)
+			closing, late = nil, time.After(grace)
+			look.Reset(groupLook)
+		}
+	}
+	close(gone)
+	<-drained
+	m.unlist(p)
+}
+
+func (m *Manager) unlist(p *process) {
+	if err := m.ledger.drop(p.req.ID); err != nil {
+		m.log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
+	}
+}
+
+// drain reads on for those that hold the pipe. At Close, once the group is gone, who left it gets the grace to end as well.
+func (m *Manager) drain(p *process, r *os.File, gone <-chan struct{}) {
+	if err := r.SetReadDeadline(time.Time{}); err != nil {
+		m.log.Warn("the output of a background process is not read on", "process", p.req.ID, "error", err)
+		return
+	}
+	done := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for _, c := range []<-chan struct{}{gone, m.closing} {
+			select {
+			case <-c:
+			case <-done:
+				return
+			}
+		}
+		_ = r.SetReadDeadline(time.Now().Add(grace))
+	}()
+	_, err := io.Copy(io.Discard, r)
+	close(done)
+	<-stopped
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		m.log.Warn("the output of a background process could not be read on", "process", p.req.ID, "error", err)
+	}
+}
