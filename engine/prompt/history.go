@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -227,8 +228,8 @@ func providerText(call, result *chat.Part) string {
 }
 
 func callArgs(raw json.RawMessage) json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil || object == nil {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
 		return json.RawMessage("{}")
 	}
 	return json.RawMessage(plainJSON(strings.ToValidUTF8(string(raw), "\uFFFD")))

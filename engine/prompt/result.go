@@ -32,11 +32,16 @@ func CutResult(text string, limit int, path string) (cut string, truncated bool,
 	if len(text) <= limit {
 		return text, false, full
 	}
+	head, gap, tail := cutParts(text, limit, path)
+	return head + gap + tail, true, full
+}
+
+// cutParts splits a text longer than limit; gap includes the line breaks around it, which count as part of limit.
+func cutParts(text string, limit int, path string) (head, gap, tail string) {
 	room := max(0, limit-2)
-	head := cutHead(text, room*2/3)
-	tail := cutTail(text, room-room*2/3)
-	gap := chat.TextGap(int64(len(text)-len(head)-len(tail)), path)
-	return head + "\n" + gap + "\n" + tail, true, full
+	head = cutHead(text, room*2/3)
+	tail = cutTail(text, room-room*2/3)
+	return head, "\n" + chat.TextGap(int64(len(text)-len(head)-len(tail)), path) + "\n", tail
 }
 
 // EncodeResult gives the tool-result Part of a Result (engine.md 5.4) within limit bytes of JSON, plus the gap text of a cut. The
@@ -58,7 +63,7 @@ func EncodeResult(r chat.Result, limit int) chat.Part {
 	encoded, cut := wrapped(key, text, limit)
 	part.Result = json.RawMessage(encoded)
 	if cut {
-		part.Truncated, part.FullBytes = true, max(r.FullBytes, int64(len(text)))
+		part.Truncated, part.FullBytes = true, max(r.FullBytes, int64(len(r.Content)))
 	}
 	return part
 }
@@ -83,22 +88,23 @@ func wholeJSON(text string, isError bool) (json.RawMessage, bool) {
 // wrapped gives {"key": text}, text cut so that the JSON without the gap fits limit. Escapes make JSON longer than its text, so
 // the cut is repeated with what is over taken off.
 func wrapped(key, text string, limit int) (encoded string, truncated bool) {
-	room := max(0, limit-len(key)-len(`{"": ""}`))
+	const around = len(`{"": ""}`)
+	encoded = `{"` + key + `": ` + quoted(text) + `}`
+	if len(encoded) <= limit {
+		return encoded, false
+	}
+	// The line breaks around the gap are two bytes each in JSON, and CutResult counts them once.
+	room := max(0, min(limit-len(key)-around-2, len(text)-1))
 	for {
-		cut, was, _ := CutResult(text, room, "")
-		encoded = `{"` + key + `": ` + quoted(cut) + `}`
-		over := len(encoded) - limit
-		if was {
-			over -= len(gapOf(text, room))
-		}
+		head, gap, tail := cutParts(text, room, "")
+		encoded = `{"` + key + `": ` + quoted(head+gap+tail) + `}`
+		over := len(encoded) - len(gap) + 2 - limit
 		if over <= 0 || room == 0 {
-			return encoded, was
+			return encoded, true
 		}
 		// Cutting a share keeps the loop short where everything is escaped.
-		room = max(0, room-max(1, int(int64(room)*int64(over)/int64(len(encoded)))))
+		room = max(0, room-max(1, room*over/len(encoded)))
 	}
 }
-
-func gapOf(text string, room int) string { return chat.TextGap(int64(len(text)-max(0, room-2)), "") }
 
 func errorJSON(text string) string { return `{"error": ` + quoted(text) + `}` }
