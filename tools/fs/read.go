@@ -111,7 +111,7 @@ func fitRead(lines chat.Lines, offset, maxText int) readResult {
 		b.WriteString(answer.Prefix(first, room-len(lineCut)) + lineCut)
 		kept = 1
 	}
-	out.Content, out.LinesRead = b.String(), kept
+	out.Content, out.LinesRead = strings.TrimSuffix(b.String(), "\n"), kept
 	out.NextOffset = 0
 	if offset+kept <= lines.TotalLines {
 		out.NextOffset = offset + kept
