@@ -109,7 +109,7 @@ func (m *Manager) takeOld() []*process {
 		}
 	}
 	slices.SortFunc(ended, func(a, b old) int { return a.at.Compare(b.at) })
-	now := m.now()
+	now := m.opts.Now()
 	var taken []*process
 	for i, o := range ended {
 		if now.Sub(o.at) < keepExited && len(ended)-i <= maxExited {

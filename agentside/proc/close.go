@@ -22,7 +22,7 @@ func (m *Manager) Close(ctx context.Context) error {
 		close(gone)
 	}()
 	m.signalAll(false)
-	late := time.NewTimer(grace)
+	late := time.NewTimer(m.opts.grace)
 	defer late.Stop()
 	select {
 	case <-gone:
@@ -64,18 +64,4 @@ func (m *Manager) all() []*process {
 		}
 	}
 	return all
-}
-
-// ids are those of all processes that are remembered.
-func (m *Manager) ids() map[string]bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	ids := map[string]bool{}
-	for id := range m.processes {
-		ids[id] = true
-	}
-	for id := range m.receipts.byID {
-		ids[id] = true
-	}
-	return ids
 }

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 
@@ -56,11 +55,4 @@ func shell(env []string) string {
 		return path
 	}
 	return "sh"
-}
-
-func orEnviron(env []string) []string {
-	if env != nil {
-		return env
-	}
-	return os.Environ()
 }

@@ -19,6 +19,8 @@ type entry struct {
 	BootID    string `json:"boot_id"`
 	PID       int    `json:"pid,omitempty"`
 	StartTime int64  `json:"start_time,omitempty"`
+	// ended: the process has, but others that carry its id may run.
+	ended bool
 }
 
 // ledger is the list of what runs, kept in a file for the case of a crash. It is not synced: processes do not outlive the
@@ -70,11 +72,41 @@ func (l *ledger) put(e entry) error {
 	return l.save()
 }
 
-func (l *ledger) drop(id string) error {
+// end marks a process as ended and drops all ended ones whose id nobody carries any more: only who carries an id passes it on.
+func (l *ledger) end(id string) error {
 	l.mu.Lock()
-	delete(l.entries, id)
+	e := l.entries[id]
+	e.ID, e.ended = id, true
+	l.entries[id] = e
+	ended := map[string]bool{}
+	for id, e := range l.entries {
+		if e.ended {
+			ended[id] = true
+		}
+	}
+	l.mu.Unlock()
+	carried, err := carriedIDs(ended)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	for id := range ended {
+		if !carried[id] {
+			delete(l.entries, id)
+		}
+	}
 	l.mu.Unlock()
 	return l.save()
+}
+
+func (l *ledger) ids() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ids := map[string]bool{}
+	for id := range l.entries {
+		ids[id] = true
+	}
+	return ids
 }
 
 func (l *ledger) clear() error {

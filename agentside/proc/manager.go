@@ -1,10 +1,12 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -40,13 +42,13 @@ type Options struct {
 	Log     *slog.Logger
 	// Now tells how old what has ended is; nil is time.Now.
 	Now func() time.Time
+	// giveUp and grace are the times of that name; 0 is the default.
+	giveUp, grace time.Duration
 }
 
 // Manager holds the processes of all Workspaces.
 type Manager struct {
-	env []string
-	log *slog.Logger
-	now func() time.Time
+	opts Options
 
 	// spawning is held for reading over the last look at closing and the spawn, so that Close misses nothing that was started.
 	spawning sync.RWMutex
@@ -65,22 +67,16 @@ type Manager struct {
 
 // New gives a Manager, having ended what a crashed one with the same State left running.
 func New(ctx context.Context, o Options) (*Manager, error) {
-	m := &Manager{env: orEnviron(o.Environ), log: o.Log, now: o.Now, closing: make(chan struct{}), processes: map[string]*process{}}
-	if m.log == nil {
-		m.log = slog.Default()
-	}
-	if m.now == nil {
-		m.now = time.Now
-	}
-	m.records = &records{root: o.Temp, log: m.log}
+	m := &Manager{opts: o.filled(), closing: make(chan struct{}), processes: map[string]*process{}}
+	m.records = &records{root: o.Temp, log: m.opts.Log}
 	m.ledger = newLedger(o.State)
 	left, err := m.ledger.load()
 	if err != nil {
 		return nil, fmt.Errorf("read the list of processes: %w", err)
 	}
 	if len(left) > 0 {
-		m.log.Info("ending processes that a crash left", "listed", len(left))
-		if err := endOrphans(ctx, left); err != nil {
+		m.opts.Log.Info("ending processes that a crash left", "listed", len(left))
+		if err := endOrphans(ctx, left, m.opts.grace); err != nil {
 			return nil, err
 		}
 		if err := m.ledger.clear(); err != nil {
@@ -88,11 +84,25 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		}
 	}
 	if o.Temp != "" {
-		if err := m.records.sweep(m.now()); err != nil {
+		if err := m.records.sweep(m.opts.Now()); err != nil {
 			return nil, fmt.Errorf("sweep old output: %w", err)
 		}
 	}
 	return m, nil
+}
+
+func (o Options) filled() Options {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.giveUp, o.grace = cmp.Or(o.giveUp, giveUp), cmp.Or(o.grace, grace)
+	return o
 }
 
 // Scope is the processes of one Workspace.

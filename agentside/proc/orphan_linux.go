@@ -100,6 +100,16 @@ func carriers(ids map[string]bool) ([]int, error) {
 	return some, nil
 }
 
+// carriedIDs are those of the ids that some process has.
+func carriedIDs(ids map[string]bool) (map[string]bool, error) {
+	left, err := carriers(ids)
+	carried := map[string]bool{}
+	for _, pid := range left {
+		carried[carriedID(pid)] = true
+	}
+	return carried, err
+}
+
 // carriedID is "" for processes of others, which we may not look into, and for those that are gone.
 func carriedID(pid int) string {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -135,7 +145,7 @@ func signalCarrier(pid int, ids map[string]bool, s syscall.Signal) error {
 
 // endOrphans ends what a crash left: groups whose leader is the listed process of this boot by pid and start time, and all that
 // carry a listed id. It asks first and kills after five seconds.
-func endOrphans(ctx context.Context, left []entry) error {
+func endOrphans(ctx context.Context, left []entry, grace time.Duration) error {
 	ids := map[string]bool{}
 	var groups []entry
 	for _, e := range left {
@@ -150,7 +160,7 @@ func endOrphans(ctx context.Context, left []entry) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return until(ctx, func(kill bool) (bool, error) {
+	return until(ctx, grace, func(kill bool) (bool, error) {
 		for _, e := range groups {
 			if s := statOf(e.PID); s.runs && s.start == e.StartTime {
 				// Gone in between is what is wanted.
@@ -179,7 +189,7 @@ func endCarriers(ids map[string]bool, kill bool) (none bool, err error) {
 }
 
 // until repeats end, which asks on the first pass and kills once the grace is over, until it says that nothing is left.
-func until(ctx context.Context, end func(kill bool) (bool, error)) error {
+func until(ctx context.Context, grace time.Duration, end func(kill bool) (bool, error)) error {
 	done, err := end(false)
 	if done || err != nil {
 		return err
@@ -202,9 +212,9 @@ func until(ctx context.Context, end func(kill bool) (bool, error)) error {
 
 // endEscaped ends what left its group but still carries the id of one of our processes.
 func (m *Manager) endEscaped(ctx context.Context) error {
-	ids := m.ids()
+	ids := m.ledger.ids()
 	if len(ids) == 0 {
 		return nil
 	}
-	return until(ctx, func(kill bool) (bool, error) { return endCarriers(ids, kill) })
+	return until(ctx, m.opts.grace, func(kill bool) (bool, error) { return endCarriers(ids, kill) })
 }

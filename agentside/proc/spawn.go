@@ -38,7 +38,7 @@ func (m *Manager) spawn(p *process) error {
 	}
 	// The entry with the id alone is enough to find it again.
 	if err := m.ledger.put(entry{ID: p.req.ID, BootID: bootID(), PID: p.pid, StartTime: p.start}); err != nil {
-		m.log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
 	}
 	return nil
 }
@@ -48,11 +48,11 @@ func (m *Manager) launch(p *process) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(shell(m.env), "-c", p.req.Command)
-	cmd.Dir, cmd.Env = p.dir, environ(m.env, p.req, p.dir)
+	cmd := exec.Command(shell(m.opts.Environ), "-c", p.req.Command)
+	cmd.Dir, cmd.Env = p.dir, environ(m.opts.Environ, p.req, p.dir)
 	cmd.Stdout, cmd.Stderr = w, w
 	ownGroup(cmd)
-	p.startedAt = m.now()
+	p.startedAt = m.opts.Now()
 	err = cmd.Start()
 	err = errors.Join(err, w.Close())
 	if err != nil {
@@ -105,20 +105,20 @@ func (m *Manager) run(p *process, cmd *exec.Cmd, r *os.File) {
 	go func() { copied <- m.copyOutput(p, r) }()
 	end := exitOf(cmd.Wait(), cmd)
 	// Whoever else holds the pipe must not keep the reader for longer.
-	late := time.NewTimer(giveUp)
+	late := time.NewTimer(m.opts.giveUp)
 	defer late.Stop()
-	err := r.SetReadDeadline(time.Now().Add(giveUp))
+	err := r.SetReadDeadline(time.Now().Add(m.opts.giveUp))
 	readErr := <-copied
 	held := errors.Is(readErr, os.ErrDeadlineExceeded)
 	if err = errors.Join(err, readErr); err != nil && !held {
 		end.err = "the output could not be read to its end: " + cause(err).Error()
 	}
-	end.at = m.now()
+	end.at = m.opts.Now()
 	p.buffer.finish(end)
 	m.touch(p)
 	m.after(p, r, held, late.C)
 	if err := r.Close(); err != nil {
-		m.log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)
 	}
 }
 
@@ -180,7 +180,7 @@ func (m *Manager) after(p *process, r *os.File, held bool, late <-chan time.Time
 			late = time.After(groupLook)
 		case <-closing:
 			_ = signalGroup(p.pid, false)
-			closing, late = nil, time.After(grace)
+			closing, late = nil, time.After(m.opts.grace)
 			look.Reset(groupLook)
 		}
 	}
@@ -190,15 +190,15 @@ func (m *Manager) after(p *process, r *os.File, held bool, late <-chan time.Time
 }
 
 func (m *Manager) unlist(p *process) {
-	if err := m.ledger.drop(p.req.ID); err != nil {
-		m.log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
+	if err := m.ledger.end(p.req.ID); err != nil {
+		m.opts.Log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
 	}
 }
 
 // drain reads on for those that hold the pipe. At Close, once the group is gone, who left it gets the grace to end as well.
 func (m *Manager) drain(p *process, r *os.File, gone <-chan struct{}) {
 	if err := r.SetReadDeadline(time.Time{}); err != nil {
-		m.log.Warn("the output of a background process is not read on", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the output of a background process is not read on", "process", p.req.ID, "error", err)
 		return
 	}
 	done := make(chan struct{})
@@ -212,12 +212,12 @@ func (m *Manager) drain(p *process, r *os.File, gone <-chan struct{}) {
 				return
 			}
 		}
-		_ = r.SetReadDeadline(time.Now().Add(grace))
+		_ = r.SetReadDeadline(time.Now().Add(m.opts.grace))
 	}()
 	_, err := io.Copy(io.Discard, r)
 	close(done)
 	<-stopped
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		m.log.Warn("the output of a background process could not be read on", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the output of a background process could not be read on", "process", p.req.ID, "error", err)
 	}
 }

@@ -40,7 +40,8 @@ func newBench(t *testing.T, env ...string) *bench {
 	if env == nil {
 		env = os.Environ()
 	}
-	m, err := New(t.Context(), Options{Temp: b.temp, State: realDir(t), Environ: env, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: b.now.now})
+	m, err := New(t.Context(), Options{Temp: b.temp, State: realDir(t), Environ: env, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: b.now.now,
+		giveUp: time.Second / 2, grace: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,11 @@ func newBench(t *testing.T, env ...string) *bench {
 		if err := m.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if left, err := carriers(m.ids()); err != nil || len(left) > 0 {
+		ids := map[string]bool{}
+		for _, p := range m.all() {
+			ids[p.req.ID] = true
+		}
+		if left, err := carriers(ids); err != nil || len(left) > 0 {
 			t.Errorf("after close: %v %v", left, err)
 		}
 		// Goroutines end a moment after what they signal.
@@ -473,8 +478,10 @@ func TestCloseRacesStart(t *testing.T) {
 		t.Error(err)
 	}
 	all.Wait()
-	if left, err := carriers(b.manager.ids()); err != nil || len(left) > 0 {
-		t.Error(left, err)
+	for _, p := range b.manager.all() {
+		if groupLives(p.pid) {
+			t.Error("alive:", p.req.ID)
+		}
 	}
 	if _, err := b.scope.Start(t.Context(), chat.ProcessStart{ID: "late", Command: "true"}); kindOf(err) != "closed" {
 		t.Error(err)
