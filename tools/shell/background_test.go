@@ -5,104 +5,102 @@ import (
 	"testing"
 )
 
-func TestPlace(t *testing.T) {
-	type want struct {
-		command                     string
-		background, untracked, lone bool
+// placedAs holds one command line to what becomes of it.
+func placedAs(t *testing.T, command string, want placed) {
+	t.Helper()
+	if got := place(command); got != want {
+		t.Errorf("place(%q)\n got %+v\nwant %+v", command, got, want)
 	}
-	same := func(command string) want { return want{command: command} }
-	cases := []struct {
-		command string
-		want    want
-	}{
-		// Left alone.
-		{"", same("")},
-		{"ls", same("ls")},
-		{"a && b", same("a && b")},
-		{"a &&", same("a &&")},
-		{"a |& b", same("a |& b")},
-		{"a |&", same("a |&")},
-		{"echo 'x &'", same("echo 'x &'")},
-		{`echo "x &"`, same(`echo "x &"`)},
-		{`echo x \&`, same(`echo x \&`)},
-		{`echo x\&`, same(`echo x\&`)},
-		{`echo $'it\'s &'`, same(`echo $'it\'s &'`)},
-		{"echo `sleep 1 &`", same("echo `sleep 1 &`")},
-		{`echo "$(printf '"') &"`, same(`echo "$(printf '"') &"`)},
-		{`echo "${x:-a &}"`, same(`echo "${x:-a &}"`)},
-		{"a & b", same("a & b")},
-		{"a & b & wait", same("a & b & wait")},
-		{"cmd 2>&1", same("cmd 2>&1")},
-		{"cmd >&2", same("cmd >&2")},
-		{"cmd >&", same("cmd >&")},
-		{"cmd &>", same("cmd &>")},
-		{"cmd &> log", same("cmd &> log")},
-		{"cmd &>> log", same("cmd &>> log")},
-		{"cmd <&3", same("cmd <&3")},
-		{"ls # build &", same("ls # build &")},
-		{"# only a comment &", same("# only a comment &")},
-		{"echo $((5 & 3))", same("echo $((5 & 3))")},
-		{"((x &= 3))", same("((x &= 3))")},
-		{"case a in a) echo 1 ;& b) echo 2 ;; esac", same("case a in a) echo 1 ;& b) echo 2 ;; esac")},
-		{"cat <<EOF\nx &\nEOF", same("cat <<EOF\nx &\nEOF")},
-		{"cat <<EOF\nx &", same("cat <<EOF\nx &")},
-		{"cat <<'E F' <<-G\nx &\nE F\n\ty &\n\tG", same("cat <<'E F' <<-G\nx &\nE F\n\ty &\n\tG")},
-		{"echo 'open &", same("echo 'open &")},
-		{`echo "open &`, same(`echo "open &`)},
-		{"echo ${open &", same("echo ${open &")},
-		{"echo x \\", same("echo x \\")},
-		{`sh -c "sleep 100 &"`, same(`sh -c "sleep 100 &"`)},
+}
+
+func TestPlaceLeavesAlone(t *testing.T) {
+	for _, command := range []string{
+		"",
+		"ls",
+		"a && b",
+		"a &&",
+		"a |& b",
+		"a |&",
+		"echo 'x &'",
+		`echo "x &"`,
+		`echo x \&`,
+		`echo x\&`,
+		`echo $'it\'s &'`,
+		"echo `sleep 1 &`",
+		`echo "$(printf '"') &"`,
+		`echo "${x:-a &}"`,
+		"a & b",
+		"a & b & wait",
+		"cmd 2>&1",
+		"cmd >&2",
+		"cmd >&",
+		"cmd &>",
+		"cmd &> log",
+		"cmd &>> log",
+		"cmd <&3",
+		"ls # build &",
+		"# only a comment &",
+		"echo $((5 & 3))",
+		"((x &= 3))",
+		"case a in a) echo 1 ;& b) echo 2 ;; esac",
+		"cat <<EOF\nx &\nEOF",
+		"cat <<EOF\nx &",
+		"cat <<'E F' <<-G\nx &\nE F\n\ty &\n\tG",
+		"echo 'open &",
+		`echo "open &`,
+		"echo ${open &",
+		"echo x \\",
+		`sh -c "sleep 100 &"`,
 		// The shell says what is wrong with these.
-		{"& &", same("& &")},
-		{"a ; &", same("a ; &")},
-		{"a | &", same("a | &")},
-		{"a > &", same("a > &")},
-		{"a\n&", same("a\n&")},
-
-		// Promoted.
-		{"sleep 100 &", want{command: "sleep 100", background: true}},
-		{"sleep 100 & ", want{command: "sleep 100", background: true}},
-		{"sleep 100&", want{command: "sleep 100", background: true}},
-		{"sleep 100 &\n\n", want{command: "sleep 100", background: true}},
-		{"sleep 100 & # server", want{command: "sleep 100   # server", background: true}},
-		{"sleep 100 &# server", want{command: "sleep 100  # server", background: true}},
-		{"sleep 100 \\\n &", want{command: "sleep 100 \\\n", background: true}},
-		{`touch a\ &`, want{command: `touch a\ `, background: true}},
-		{"a && b &", want{command: "a && b", background: true}},
-		{"a & b &", want{command: "a & b", background: true}},
-		{"cmd > log 2>&1 &", want{command: "cmd > log 2>&1", background: true}},
-		{"cmd &> log &", want{command: "cmd &> log", background: true}},
-		{"nohup x &", want{command: "nohup x", background: true}},
-		{"(x) &", want{command: "(x)", background: true}},
-		{"{ x; } &", want{command: "{ x; }", background: true}},
-		{"echo $(date) &", want{command: "echo $(date)", background: true}},
-		{`echo "$(echo "a b" | tr a '"')" &`, want{command: `echo "$(echo "a b" | tr a '"')"`, background: true}},
-		{"echo $((1<<2)) &", want{command: "echo $((1<<2))", background: true}},
-		{"echo a#b ${#x} $# &", want{command: "echo a#b ${#x} $#", background: true}},
-		{"cat <<EOF &\nx\nEOF\n", want{command: "cat <<EOF  \nx\nEOF\n", background: true}},
-		{"cat <<< here &", want{command: "cat <<< here", background: true}},
-		{"echo 'x &' &", want{command: "echo 'x &'", background: true}},
-
-		// A child that nobody follows.
-		{"(x &)", want{command: "(x &)", untracked: true}},
-		{"( x &\n)", want{command: "( x &\n)", untracked: true}},
-		{"{ x & }", want{command: "{ x & }", untracked: true}},
-		{"x & disown", want{command: "x & disown", untracked: true}},
-		{"y=$(x &)", want{command: "y=$(x &)", untracked: true}},
-		{"(x &) &", want{command: "(x &)", background: true, untracked: true}},
-
-		{"&", want{command: "&", lone: true}},
-		{"  & \n", want{command: "  & \n", lone: true}},
-		{"& # x", want{command: "& # x", lone: true}},
+		"& &",
+		"a ; &",
+		"a | &",
+		"a > &",
+		"a\n&",
+	} {
+		placedAs(t, command, placed{command: command})
 	}
-	for _, c := range cases {
-		t.Run(c.command, func(t *testing.T) {
-			p := place(c.command)
-			got := want{p.command, p.background, p.untracked, p.lone}
-			if got != c.want {
-				t.Errorf("place(%q)\n got %+v\nwant %+v", c.command, got, c.want)
-			}
-		})
+}
+
+func TestPlacePromotes(t *testing.T) {
+	for _, c := range []struct{ command, want string }{
+		{"sleep 100 &", "sleep 100"},
+		{"sleep 100 & ", "sleep 100"},
+		{"sleep 100&", "sleep 100"},
+		{"sleep 100 &\n\n", "sleep 100"},
+		{"sleep 100 & # server", "sleep 100   # server"},
+		{"sleep 100 &# server", "sleep 100  # server"},
+		{"sleep 100 \\\n &", "sleep 100 \\\n"},
+		{`touch a\ &`, `touch a\ `},
+		{"a && b &", "a && b"},
+		{"a & b &", "a & b"},
+		{"cmd > log 2>&1 &", "cmd > log 2>&1"},
+		{"cmd &> log &", "cmd &> log"},
+		{"nohup x &", "nohup x"},
+		{"(x) &", "(x)"},
+		{"{ x; } &", "{ x; }"},
+		{"echo $(date) &", "echo $(date)"},
+		{`echo "$(echo "a b" | tr a '"')" &`, `echo "$(echo "a b" | tr a '"')"`},
+		{"echo $((1<<2)) &", "echo $((1<<2))"},
+		{"echo a#b ${#x} $# &", "echo a#b ${#x} $#"},
+		{"cat <<EOF &\nx\nEOF\n", "cat <<EOF  \nx\nEOF\n"},
+		{"cat <<< here &", "cat <<< here"},
+		{"echo 'x &' &", "echo 'x &'"},
+	} {
+		placedAs(t, c.command, placed{command: c.want, background: true})
+	}
+}
+
+func TestPlaceNamesUntrackedChildren(t *testing.T) {
+	for _, command := range []string{"(x &)", "( x &\n)", "{ x & }", "x & disown", "y=$(x &)"} {
+		placedAs(t, command, placed{command: command, untracked: true})
+	}
+	placedAs(t, "(x &) &", placed{command: "(x &)", background: true, untracked: true})
+}
+
+func TestPlaceOfNothing(t *testing.T) {
+	for _, command := range []string{"&", "  & \n", "& # x"} {
+		placedAs(t, command, placed{command: command, lone: true})
 	}
 }
 
