@@ -24,11 +24,11 @@ func Prose(src string) []Block { return render(src, 0, true) }
 func Grow(src string, from int) []Block { return render(src, from, false) }
 
 // Count gives the number of blocks of an unfinished text, without rendering.
-func Count(src string) int { return len(split(src)) }
+func Count(src string) int { return len(split(clean(src), false)) }
 
 func render(src string, from int, done bool) []Block {
 	src = clean(src)
-	spans := split(src)
+	spans := split(src, done)
 	if from > len(spans) {
 		from = len(spans)
 	}
@@ -56,21 +56,27 @@ func render(src string, from int, done bool) []Block {
 // hold leaves out the end of an unfinished text that would be shown as its own marks for a moment: the head of a table before its ruler, and one or two backticks
 // that may become a fence.
 func hold(piece string) string {
-	at := strings.LastIndexByte(strings.TrimRight(piece, "\n"), '\n') + 1
-	last := strings.TrimSpace(piece[at:])
+	end := strings.TrimRight(piece, "\n")
+	at := strings.LastIndexByte(end, '\n') + 1
+	last := strings.TrimSpace(end[at:])
 	if last != "" && len(last) < 3 && strings.Trim(last, "`") == "" {
 		return piece[:at]
 	}
-	if strings.HasPrefix(last, "|") {
-		before := strings.LastIndexByte(piece[:max(0, at-1)], '\n') + 1
-		head := strings.HasPrefix(strings.TrimSpace(piece[before:at]), "|")
-		ruler := strings.Trim(last, "|:- ") == ""
-		switch {
-		case !head:
-			return piece[:at]
-		case ruler && strings.Count(last, "|") < strings.Count(piece[before:at], "|"):
-			return piece[:before]
+	start, lines := at, 0
+	for start < len(end) && strings.HasPrefix(strings.TrimSpace(end[start:]), "|") {
+		lines++
+		if start == 0 {
+			break
 		}
+		before := strings.LastIndexByte(end[:start-1], '\n') + 1
+		if !strings.HasPrefix(strings.TrimSpace(end[before:]), "|") {
+			break
+		}
+		start = before
+	}
+	head, _, _ := strings.Cut(end[start:], "\n")
+	if lines == 1 || lines == 2 && strings.Trim(last, "|:- ") == "" && strings.Count(last, "|") < strings.Count(head, "|") {
+		return piece[:start]
 	}
 	return piece
 }

@@ -64,21 +64,20 @@ func highlightLines(lang, src string) []HTML {
 		return plainLines(src)
 	}
 	lines := make([]HTML, 0, strings.Count(src, "\n")+1)
-	var line strings.Builder
+	var line lineWriter
 	for _, t := range tokens {
 		class := classOf(t.Type)
 		for {
 			piece, rest, more := strings.Cut(t.Value, "\n")
-			writeToken(&line, class, piece)
+			line.write(class, piece)
 			if !more {
 				break
 			}
-			lines = append(lines, HTML(line.String()))
-			line.Reset()
+			lines = append(lines, line.take())
 			t.Value = rest
 		}
 	}
-	return append(lines, HTML(line.String()))[:strings.Count(src, "\n")+1]
+	return append(lines, line.take())[:strings.Count(src, "\n")+1]
 }
 
 func plainLines(src string) []HTML {
@@ -89,33 +88,52 @@ func plainLines(src string) []HTML {
 	return lines
 }
 
-func writeToken(w *strings.Builder, class, text string) {
+// lineWriter writes one line; neighbours of one class share a span.
+type lineWriter struct {
+	out   strings.Builder
+	class string
+}
+
+func (l *lineWriter) write(class, text string) {
 	if text == "" {
 		return
 	}
-	if class == "" || strings.TrimSpace(text) == "" {
-		w.WriteString(html.EscapeString(text))
-		return
+	if class != l.class && strings.TrimSpace(text) != "" {
+		l.end()
+		if class != "" {
+			l.out.WriteString(`<span class="` + class + `">`)
+		}
+		l.class = class
 	}
-	w.WriteString(`<span class="`)
-	w.WriteString(class)
-	w.WriteString(`">`)
-	w.WriteString(html.EscapeString(text))
-	w.WriteString(`</span>`)
+	l.out.WriteString(html.EscapeString(text))
+}
+
+func (l *lineWriter) end() {
+	if l.class != "" {
+		l.out.WriteString(`</span>`)
+		l.class = ""
+	}
+}
+
+func (l *lineWriter) take() HTML {
+	l.end()
+	s := HTML(l.out.String())
+	l.out.Reset()
+	return s
 }
 
 func find(lang string) chroma.Lexer {
-	lang = strings.ToLower(strings.TrimSpace(lang))
+	lang = strings.TrimSpace(lang)
 	if lang == "" {
 		return nil
 	}
-	if strings.ContainsAny(lang, "./") || lang == "makefile" || lang == "dockerfile" {
-		return registry().Match(path.Base(lang))
-	}
-	if l := registry().Get(lang); l != nil {
+	if l := registry().Get(strings.ToLower(lang)); l != nil {
 		return l
 	}
-	return registry().Match("x." + lang)
+	if l := registry().Match(path.Base(lang)); l != nil {
+		return l
+	}
+	return registry().Match("x." + strings.ToLower(lang))
 }
 
 // classOf maps chroma's eighty token types to the eight classes of the style sheet.

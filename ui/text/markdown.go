@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"html"
+	"net/url"
 	"regexp"
 	"sync"
 
@@ -34,7 +35,11 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowElements("pre", "code", "span", "div")
 	p.AllowAttrs("tabindex").Matching(regexp.MustCompile(`^0$`)).OnElements("pre", "div")
 	p.AllowAttrs("href", "title").OnElements("a")
-	p.AllowURLSchemes("http", "https", "mailto")
+	// Without a host a browser resolves http:/x against the page: a link into our own routes.
+	elsewhere := func(u *url.URL) bool { return u.Host != "" }
+	p.AllowURLSchemeWithCustomPolicy("http", elsewhere)
+	p.AllowURLSchemeWithCustomPolicy("https", elsewhere)
+	p.AllowURLSchemes("mailto")
 	p.AllowRelativeURLs(false)
 	p.RequireNoReferrerOnLinks(true)
 	p.RequireNoFollowOnLinks(false)

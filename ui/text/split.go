@@ -28,15 +28,16 @@ type splitter struct {
 	blank bool
 }
 
-// split cuts src into blocks. As src grows, all blocks but the last stay as they are.
-func split(src string) []span {
+// split cuts src into blocks. As src grows, all blocks but the last stay as they are: a last line that has not ended decides nothing, and
+// is left out where its rest could change what it is. done says that src does not grow any more.
+func split(src string, done bool) []span {
 	s := splitter{src: src}
 	for pos := 0; pos < len(src); {
 		end := len(src)
 		if i := strings.IndexByte(src[pos:], '\n'); i >= 0 {
 			end = pos + i + 1
 		}
-		s.line(pos, end)
+		s.line(pos, end, done || src[end-1] == '\n')
 		pos = end
 	}
 	if s.in || s.fence != "" {
@@ -46,14 +47,16 @@ func split(src string) []span {
 	return s.spans
 }
 
-func (s *splitter) line(start, end int) {
-	line := strings.TrimRight(s.src[start:end], "\r\n")
-	whole := end > start && s.src[end-1] == '\n'
+func (s *splitter) line(start, end int, whole bool) {
+	line := strings.TrimRight(s.src[start:end], "\n")
 	if s.fence != "" {
 		s.codeLine(line, start, end, whole)
 		return
 	}
 	if s.inner == "" && strings.TrimSpace(line) == "" {
+		if !whole {
+			return
+		}
 		s.blank = true
 		if s.in && !s.list {
 			s.close()
@@ -61,10 +64,16 @@ func (s *splitter) line(start, end int) {
 		return
 	}
 	if s.inner == "" && s.in && s.list && s.blank && !continuesList(line) {
+		if !whole && mayContinueList(line) {
+			return
+		}
 		s.close()
 	}
 	if !s.in || !s.list {
 		if marker, lang, ok := openFence(line); ok {
+			if !whole {
+				return
+			}
 			s.close()
 			s.fence, s.blank = marker, false
 			s.cur = span{start: end, end: end, code: true, lang: lang}
@@ -104,14 +113,15 @@ func (s *splitter) textLine(line string, start, end int) {
 }
 
 func (s *splitter) codeLine(line string, start, end int, whole bool) {
-	if closesFence(strings.TrimLeft(line, " "), s.fence) {
+	closes := closesFence(strings.TrimLeft(line, " "), s.fence)
+	// A line that may still become the closing fence is held back, or the block would show it for a moment.
+	if !whole && (closes || strings.HasPrefix(s.fence, strings.TrimLeft(line, " "))) {
+		return
+	}
+	if closes {
 		s.spans = append(s.spans, s.cur)
 		s.fence = ""
 		s.blank = true
-		return
-	}
-	// A line that may still become the closing fence is held back, or the block would show it for a moment.
-	if !whole && strings.HasPrefix(s.fence, strings.TrimLeft(line, " ")) {
 		return
 	}
 	if end-s.cur.start > maxBlock && start > s.cur.start {
@@ -177,4 +187,14 @@ func listMarker(t string) int {
 // continuesList says whether a line after a blank one still belongs to a list: it is indented or another item.
 func continuesList(line string) bool {
 	return strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t") || startsList(line)
+}
+
+// mayContinueList says whether the beginning of a line can still become another item: "-", "1", "12.".
+func mayContinueList(line string) bool {
+	t := strings.TrimLeft(line, " ")
+	if t == "-" || t == "*" || t == "+" {
+		return true
+	}
+	digits := strings.TrimLeft(t, "0123456789")
+	return len(t)-len(digits) <= 9 && (digits == "" || len(digits) < len(t) && (digits == "." || digits == ")"))
 }

@@ -142,9 +142,10 @@ func postForm(url string) string {
 	return "@post(" + js(url) + ",{contentType:'form',requestCancellation:'disabled'})"
 }
 
-// streamExpr opens the page's one stream, and closes it while the page is hidden: the browser allows six connections to a host.
+// streamExpr opens the page's one stream, with the ids of the last two elements of #log, so that the stream begins with what is missing there; and closes it while the page is hidden: the browser allows six connections to a host.
 func streamExpr(url string) string {
-	return "el._s?.abort();if(!document.hidden)@get(" + js(url) + ",{openWhenHidden:true,requestCancellation:el._s=new AbortController(),retry:'always'," +
+	return "const c=document.getElementById('log')?.lastElementChild;el._s?.abort();if(!document.hidden)@get(" + js(url) +
+		"+(c?'?at='+c.id+'.'+(c.previousElementSibling?.id||''):''),{openWhenHidden:true,requestCancellation:el._s=new AbortController(),retry:'always'," +
 		"retryMaxCount:Infinity,retryInterval:200,retryScaler:1.5,retryMaxWait:2000,payload:{}})"
 }
 
