@@ -50,7 +50,8 @@ type Route struct {
 	Pattern string
 	Policy  Policy
 	Handler http.Handler
-	// Kind "" is found from the pattern: API under /api/, Asset under /static/, Document for a GET, else Intent.
+	// Kind "" is found from the pattern: API under /api/; else Intent unless it is a GET; that is an Asset under /static/, else a
+	// Document.
 	Kind Kind
 	// MaxBody in bytes; 0 is DefaultBody.
 	MaxBody int64
@@ -99,12 +100,12 @@ func kindOf(method, path string) Kind {
 	switch {
 	case strings.HasPrefix(path, "/api/"):
 		return API
+	case method != http.MethodGet && method != http.MethodHead:
+		return Intent
 	case strings.HasPrefix(path, "/static/"):
 		return Asset
-	case method == http.MethodGet || method == http.MethodHead:
-		return Document
 	}
-	return Intent
+	return Document
 }
 
 // label is the route as metrics name it: without the method, and the API's alias prefix as the real one.
