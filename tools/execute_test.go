@@ -483,3 +483,33 @@ func TestProcessSignal(t *testing.T) {
 	f.fails("process_output", `{"process_id":`+id+`,"wait_timeout":"soon"}`, "wait_timeout:")
 	f.fails("process_output", `{"process_id":`+id+`,"since":-1}`, "since: -1")
 }
+
+func TestAProcessOfLongAgo(t *testing.T) {
+	f := open(t, shell.Options{})
+	f.do("execute", `{"command":"echo gone; exit 7"}`, nil)
+	f.ahead.Store(int64(time.Hour))
+	id := quote(f.ids[0])
+	var got process
+	f.do("process_output", `{"process_id":`+id+`}`, &got)
+	if got.Success || got.Running || got.ExitCode == nil || *got.ExitCode != 7 || got.Output != "" || !strings.Contains(got.Note, "not kept") {
+		t.Errorf("got %+v", got)
+	}
+	got = process{}
+	f.do("process_signal", `{"process_id":`+id+`,"signal":"kill"}`, &got)
+	if !got.Success || got.Running || !strings.Contains(got.Note, "ended already") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWordsOfModels(t *testing.T) {
+	f := open(t, shell.Options{})
+	var got ran
+	f.do("execute", `{"command":"echo 1","timeout":"","workdir":"","run_in_background":"","reason":"to see"}`, &got)
+	if !got.Success || got.Output != "1\n" {
+		t.Errorf("got %+v", got)
+	}
+	f.do("execute", `{"command":"echo 2","timeout":"30","run_in_background":"False"}`, &got)
+	if !got.Success || got.Output != "2\n" || got.BackgroundProcessID != "" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,9 @@ type front struct {
 	started func(id string) error
 	// printed sees the live output as it comes.
 	printed func(text string)
+
+	// ahead is how far the Workspace's clock is ahead of ours, in nanoseconds.
+	ahead *atomic.Int64
 
 	mu   sync.Mutex // guards live and ids
 	live strings.Builder
@@ -61,7 +65,9 @@ func (n *noted) Note(path, etag string) {
 func open(t *testing.T, o shell.Options) *front {
 	t.Helper()
 	dir, own := t.TempDir(), t.TempDir()
-	all, err := agentside.New(t.Context(), agentside.Options{Data: filepath.Join(own, "data"), Temp: filepath.Join(own, "temp")})
+	ahead := new(atomic.Int64)
+	all, err := agentside.New(t.Context(), agentside.Options{Data: filepath.Join(own, "data"), Temp: filepath.Join(own, "temp"),
+		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +86,8 @@ func open(t *testing.T, o shell.Options) *front {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &front{t: t, set: set, workspace: w, dir: dir, id: "chat-a", window: 32768, maxText: 32768, reads: &noted{seen: map[string]string{}}}
+	return &front{t: t, set: set, workspace: w, dir: dir, id: "chat-a", window: 32768, maxText: 32768, reads: &noted{seen: map[string]string{}},
+		ahead: ahead}
 }
 
 // another gives a second Chat in the same Workspace.

@@ -39,6 +39,7 @@ func TestPrepare(t *testing.T) {
 		{"one object for a list, twice", `{"path":"a","files":{"path":"b","edits":{"search":"x","replace":"","all":"false"}}}`,
 			`{"files":[{"edits":[{"all":false,"replace":"","search":"x"}],"path":"b"}],"path":"a"}`, ""},
 		{"a list written as text", `{"path":"a","files":"[{\"path\":\"b\",\"edits\":[]}]"}`, `{"files":[{"edits":[],"path":"b"}],"path":"a"}`, ""},
+		{"one object written as text for a list", `{"path":"a","files":"{\"path\":\"b\",\"edits\":[]}"}`, `{"files":[{"edits":[],"path":"b"}],"path":"a"}`, ""},
 		{"one text for a list of texts", `{"path":"a","names":"x"}`, `{"names":["x"],"path":"a"}`, ""},
 		{"text with marks stays as it is", `{"path":"a<b>&c"}`, `{"path":"a<b>&c"}`, ""},
 		{"a bad byte becomes the replacement rune", "{\"path\":\"a\xff\"}", "{\"path\":\"a\ufffd\"}", ""},
@@ -60,6 +61,9 @@ func TestPrepare(t *testing.T) {
 		{"the place in a list is named", `{"path":"a","files":[{"path":"b","edits":[{"search":"x","replace":"y"},{"search":"x"}]}]}`, "",
 			`"files[0].edits[1].replace" is missing`},
 		{"several problems", `{"offset":"x"}`, "", `"path" is missing; "offset" must be a whole number, got "x"`},
+		{"text for a list of objects", `{"path":"a","files":"b"}`, "", `"files" must be a list, got "b"`},
+		{"a list for a number", `{"path":"a","ratio":[1]}`, "", `"ratio" must be a number, got a list`},
+		{"a boolean for an enum", `{"path":"a","kind":true}`, "", `"kind" must be text, got true`},
 		{"long values are not repeated", `{"path":"a","offset":"` + strings.Repeat("é", 100) + `"}`, "",
 			`"offset" must be a whole number, got "` + strings.Repeat("é", 40) + `..."`},
 	}
