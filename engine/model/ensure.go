@@ -1,0 +1,193 @@
+package model
+
+import (
+	"context"
+	"sort"
+	"strings"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// EnsureConfigs makes a Model config for each installed model that can chat, as long as there is none but the demo's. The default is
+// the largest that calls tools and fits the memory. A model server that is away changes nothing and is no error.
+//
+//guard:none it makes what every reader of an empty list would get, once
+func (r *Room) EnsureConfigs(ctx context.Context) error {
+	empty, err := r.empty(ctx)
+	if err != nil || !empty {
+		return err
+	}
+	if !r.server.Status(ctx).Reachable {
+		return nil
+	}
+	installed, err := r.server.Installed(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := r.configs(installed)
+	if err != nil || len(made) == 0 {
+		return err
+	}
+	return r.store.Update(ctx, func(tx *kv.Tx) error {
+		// Another page may have done the same while this one asked the server.
+		all, err := tx.ModelConfigs()
+		if err != nil || !onlyDemo(all) {
+			return err
+		}
+		for _, c := range made {
+			c := c
+			c.Name = freeName(c.Name, all)
+			if err := tx.PutModelConfig(&c); err != nil {
+				return err
+			}
+			all = append(all, &c)
+		}
+		return settleDefault(tx, made[0].ID)
+	})
+}
+
+func (r *Room) empty(ctx context.Context) (bool, error) {
+	none := false
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		all, err := tx.ModelConfigs()
+		none = onlyDemo(all)
+		return err
+	})
+	return none, err
+}
+
+func onlyDemo(all []*chat.ModelConfig) bool {
+	for _, c := range all {
+		if c.Provider != chat.ProviderDemo {
+			return false
+		}
+	}
+	return true
+}
+
+// configs gives a config for each model that can chat, the best first.
+func (r *Room) configs(installed []chat.InstalledModel) ([]chat.ModelConfig, error) {
+	var able []chat.InstalledModel
+	for _, m := range installed {
+		if m.Can("completion") {
+			able = append(able, m)
+		}
+	}
+	sort.SliceStable(able, func(i, j int) bool { return preferred(able[i], able[j]) })
+	out := make([]chat.ModelConfig, 0, len(able))
+	for _, m := range able {
+		c, err := r.configFor(m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// preferred orders models for the default: those that call tools, those that fit the memory, the largest of them; where none fits, the
+// smallest, as it comes nearest to fitting.
+func preferred(a, b chat.InstalledModel) bool {
+	if a.Can("tools") != b.Can("tools") {
+		return a.Can("tools")
+	}
+	if fits(a) != fits(b) {
+		return fits(a)
+	}
+	if a.Size != b.Size {
+		return (a.Size > b.Size) == fits(a)
+	}
+	return a.Name < b.Name
+}
+
+// fits takes an unknown memory for enough.
+func fits(m chat.InstalledModel) bool { return m.Fits == nil || *m.Fits }
+
+// configFor gives the config of a model as it is made without a person.
+func (r *Room) configFor(m chat.InstalledModel) (chat.ModelConfig, error) {
+	id, err := newID()
+	if err != nil {
+		return chat.ModelConfig{}, err
+	}
+	c := chat.ModelConfig{
+		ID: id, Name: shortName(m.Name), Provider: chat.ProviderOllama, Model: m.Name, Tools: "auto", Enabled: true,
+		Capabilities: m.Capabilities, CreatedAt: r.now().UTC(),
+	}
+	if m.SuggestedWindow > 0 {
+		c.ContextLimit = &m.SuggestedWindow
+	}
+	return c, nil
+}
+
+// adopt gives the config of a model that has just arrived: a new one, or the ones that exist, enabled and with its new capabilities.
+func (r *Room) adopt(ctx context.Context, name string) (chat.ModelConfig, error) {
+	m, err := r.lookup(ctx, name)
+	if err != nil {
+		return chat.ModelConfig{}, err
+	}
+	if m == nil {
+		return chat.ModelConfig{}, &chat.Error{Kind: chat.KindServer, Message: "The model server took the model, but does not list it.",
+			Detail: "Look at the model server's log, then try again.", Model: name, Retryable: true}
+	}
+	if !m.Can("completion") {
+		return chat.ModelConfig{}, nil
+	}
+	if err := r.EnsureConfigs(ctx); err != nil {
+		return chat.ModelConfig{}, err
+	}
+	fresh, err := r.configFor(*m)
+	if err != nil {
+		return chat.ModelConfig{}, err
+	}
+	var out chat.ModelConfig
+	err = r.store.Update(ctx, func(tx *kv.Tx) error {
+		id, err := enable(tx, m)
+		if err != nil {
+			return err
+		}
+		if id == "" {
+			c := fresh
+			all, err := tx.ModelConfigs()
+			if err != nil {
+				return err
+			}
+			c.Name, id = freeName(c.Name, all), c.ID
+			if err := tx.PutModelConfig(&c); err != nil {
+				return err
+			}
+		}
+		if err := settleDefault(tx, ""); err != nil {
+			return err
+		}
+		c, err := config(tx, id)
+		if err != nil {
+			return err
+		}
+		out = *c
+		return nil
+	})
+	return out, err
+}
+
+// enable brings the configs of a model up to date and gives the oldest, "" when it has none.
+func enable(tx *kv.Tx, m *chat.InstalledModel) (chat.ModelConfigID, error) {
+	all, err := tx.ModelConfigs()
+	if err != nil {
+		return "", err
+	}
+	oldest := chat.ModelConfigID("")
+	for _, c := range all {
+		if !strings.EqualFold(c.Model, m.Name) {
+			continue
+		}
+		c.Enabled, c.Capabilities = true, m.Capabilities
+		if err := tx.PutModelConfig(c); err != nil {
+			return "", err
+		}
+		if oldest == "" {
+			oldest = c.ID
+		}
+	}
+	return oldest, nil
+}

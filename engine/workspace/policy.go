@@ -1,0 +1,18 @@
+package workspace
+
+import (
+	"holdfast/engine/account"
+	"holdfast/engine/chat"
+)
+
+// A Workspace belongs to a person. A local one is a folder of the appliance's machine, so only admins add it, and only they say that
+// commands run in it without asking (tools.md 3).
+var (
+	policyList   = account.Anyone[ListInput]()
+	policyCreate = account.AdminWrites[CreateInput]()
+	policyGet    = account.OwnsWorkspace(func(in GetInput) chat.WorkspaceID { return in.ID })
+	policyUpdate = account.All(
+		account.OwnsWorkspaceWrites(func(in UpdateInput) chat.WorkspaceID { return in.ID }),
+		account.AdminWritesIf(func(in UpdateInput) bool { return in.Trusted != nil }))
+	policyDelete = account.OwnsWorkspaceWrites(func(in DeleteInput) chat.WorkspaceID { return in.ID })
+)

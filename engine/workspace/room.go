@@ -1,0 +1,283 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// Room holds the Workspaces of one store.
+type Room struct {
+	store  *kv.Store
+	places chat.Workspaces
+	now    func() time.Time
+}
+
+// New gives the Room over store; places opens what the records point to. A nil now is time.Now.
+func New(store *kv.Store, places chat.Workspaces, now func() time.Time) *Room {
+	if now == nil {
+		now = time.Now
+	}
+	return &Room{store: store, places: places, now: now}
+}
+
+// ListInput asks for the caller's Workspaces.
+type ListInput struct{}
+
+// List gives the caller's Workspaces by name.
+func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) ([]chat.WorkspaceRecord, error) {
+	out := []chat.WorkspaceRecord{}
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		out = out[:0]
+		all, err := tx.Workspaces()
+		if err != nil {
+			return err
+		}
+		for _, w := range all {
+			if w.OwnerID == p.UserID {
+				out = append(out, *w)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		if a, b := strings.ToLower(out[i].Name), strings.ToLower(out[j].Name); a != b {
+			return a < b
+		}
+		return out[i].Directory < out[j].Directory
+	})
+	return out, nil
+}
+
+// CreateInput is a new local Workspace. Kind is local or empty; an empty Name becomes the directory's own name.
+type CreateInput struct {
+	Name      string `json:"name,omitempty"`
+	Kind      string `json:"kind"`
+	Directory string `json:"directory"`
+	Trusted   bool   `json:"trusted,omitempty"`
+}
+
+// CreateOutput is the Workspace. Existing: the caller had one of this directory already; it is as it was, whatever was asked for.
+type CreateOutput struct {
+	Workspace chat.WorkspaceRecord
+	Existing  bool
+}
+
+// Create adds a folder of this machine as a Workspace of the caller.
+func (r *Room) Create(ctx context.Context, p chat.Principal, in CreateInput) (CreateOutput, error) {
+	if in.Kind != "" && in.Kind != chat.WorkspaceLocal {
+		return CreateOutput{}, chat.Invalid("kind", "must be "+chat.WorkspaceLocal)
+	}
+	if strings.TrimSpace(in.Directory) == "" {
+		return CreateOutput{}, chat.Invalid("directory", "name the folder by its absolute path")
+	}
+	directory, err := r.places.Resolve(ctx, in.Directory)
+	if err != nil {
+		return CreateOutput{}, err
+	}
+	name := strings.TrimSpace(in.Name)
+	if name == "" {
+		name = baseName(directory)
+	} else if err := checkName(name); err != nil {
+		return CreateOutput{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return CreateOutput{}, err
+	}
+	fresh := chat.WorkspaceRecord{
+		ID: chat.WorkspaceID(id.String()), OwnerID: p.UserID, Name: name, Kind: chat.WorkspaceLocal,
+		Directory: directory, Trusted: in.Trusted, CreatedAt: r.now().UTC(),
+	}
+	var out CreateOutput
+	err = r.store.Update(ctx, func(tx *kv.Tx) error {
+		all, err := tx.Workspaces()
+		if err != nil {
+			return err
+		}
+		for _, w := range all {
+			if w.OwnerID == p.UserID && w.Directory == directory {
+				out = CreateOutput{Workspace: *w, Existing: true}
+				return nil
+			}
+		}
+		out = CreateOutput{Workspace: fresh}
+		return tx.PutWorkspace(&fresh)
+	})
+	return out, err
+}
+
+// GetInput names a Workspace.
+type GetInput struct {
+	ID chat.WorkspaceID
+}
+
+// Get gives a Workspace.
+func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.WorkspaceRecord, error) {
+	var out chat.WorkspaceRecord
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		w, err := record(tx, in.ID)
+		if err != nil {
+			return err
+		}
+		out = *w
+		return nil
+	})
+	return out, err
+}
+
+// UpdateInput changes what is not nil.
+type UpdateInput struct {
+	ID      chat.WorkspaceID `json:"-"`
+	Name    *string          `json:"name,omitempty"`
+	Trusted *bool            `json:"trusted,omitempty"`
+}
+
+// Update renames a Workspace or sets its trust.
+func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (chat.WorkspaceRecord, error) {
+	name := ""
+	if in.Name != nil {
+		name = strings.TrimSpace(*in.Name)
+		if err := checkName(name); err != nil {
+			return chat.WorkspaceRecord{}, err
+		}
+	}
+	var out chat.WorkspaceRecord
+	err := r.store.Update(ctx, func(tx *kv.Tx) error {
+		w, err := record(tx, in.ID)
+		if err != nil {
+			return err
+		}
+		if in.Trusted != nil {
+			w.Trusted = *in.Trusted
+		}
+		if in.Name != nil {
+			w.Name = name
+		}
+		out = *w
+		return tx.PutWorkspace(w)
+	})
+	return out, err
+}
+
+// DeleteInput names a Workspace.
+type DeleteInput struct {
+	ID chat.WorkspaceID
+}
+
+// Deleted is the empty answer of Delete.
+type Deleted struct{}
+
+// Delete forgets a Workspace; its files stay. While a Chat in it is not at rest it is a KindWrongState Error.
+func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (Deleted, error) {
+	return Deleted{}, r.store.Update(ctx, func(tx *kv.Tx) error {
+		w, err := record(tx, in.ID)
+		if err != nil {
+			return err
+		}
+		busy, err := inUse(tx, w.ID)
+		if err != nil {
+			return err
+		}
+		if busy != nil {
+			return &chat.Error{Kind: chat.KindWrongState, Message: "A chat is working in this workspace.",
+				Detail: fmt.Sprintf("Stop %q first, or wait until it rests.", busy.Title)}
+		}
+		_, err = tx.DeleteWorkspace(w.ID)
+		return err
+	})
+}
+
+// Open gives the live Workspace for the engine, with its record as it is now.
+//
+//guard:none the engine opens what a Chat's record names, for the Chat's owner
+func (r *Room) Open(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
+	var rec chat.WorkspaceRecord
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		w, err := record(tx, id)
+		if err != nil {
+			return err
+		}
+		rec = *w
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.places.Open(ctx, rec)
+}
+
+// record reads a Workspace that must be there.
+func record(tx *kv.Tx, id chat.WorkspaceID) (*chat.WorkspaceRecord, error) {
+	w, found, err := tx.Workspace(id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, chat.NotFound("workspace")
+	}
+	return w, nil
+}
+
+// inUse gives a Chat that is not at rest in the Workspace, nil when there is none.
+func inUse(tx *kv.Tx, id chat.WorkspaceID) (*chat.Chat, error) {
+	active, err := tx.ActiveChats()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range active {
+		c, found, err := tx.Chat(a)
+		if err != nil {
+			return nil, err
+		}
+		if found && c.WorkspaceID == id {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+const maxName = 80
+
+func checkName(name string) error {
+	if name == "" {
+		return chat.Invalid("name", "give it a name")
+	}
+	if utf8.RuneCountInString(name) > maxName {
+		return chat.Invalid("name", fmt.Sprintf("at most %d characters", maxName))
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return chat.Invalid("name", "one line of text")
+	}
+	return nil
+}
+
+// baseName makes a name of a directory whose own name may hold any byte.
+func baseName(directory string) string {
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			return r
+		}
+		return -1
+	}, filepath.Base(directory))
+	if runes := []rune(name); len(runes) > maxName {
+		name = string(runes[:maxName])
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		return "workspace"
+	}
+	return name
+}
