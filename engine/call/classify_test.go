@@ -16,16 +16,27 @@ import (
 	"holdfast/engine/chat"
 )
 
+// row is a failure and what the error table makes of it.
+type row struct {
+	err    error
+	kind   chat.Kind
+	retry  bool
+	status int
+}
+
+func (c row) check(t *testing.T) {
+	t.Helper()
+	e := Classify(c.err, "m:1b")
+	if e.Kind != c.kind || e.Retryable != c.retry || e.StatusCode != c.status || e.Model != "m:1b" || e.Message == "" {
+		t.Errorf("%v\n  is %s retryable %v status %d, want %s %v %d", c.err, e.Kind, e.Retryable, e.StatusCode, c.kind, c.retry, c.status)
+	}
+}
+
 func TestClassify(t *testing.T) {
 	with := func(f *chat.Fault, err error) *chat.Fault { f.Err = err; return f }
 	loading := func(f *chat.Fault) *chat.Fault { f.Loading = true; return f }
 	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
-	for _, c := range []struct {
-		err    error
-		kind   chat.Kind
-		retry  bool
-		status int
-	}{
+	for _, c := range []row{
 		{fault(400, "the input length exceeds the context length"), chat.KindContextFull, false, 400},
 		{fault(400, "the prompt is longer than the context length currently available"), chat.KindContextFull, false, 400},
 		{fault(500, "request (9000 tokens) exceeds the available context size"), chat.KindContextFull, false, 500},
@@ -87,18 +98,20 @@ func TestClassify(t *testing.T) {
 		{fault(200, "error parsing tool call: raw='{'"), chat.KindServer, true, 0},
 		{errors.New("something else"), chat.KindGeneric, false, 0},
 		{fmt.Errorf("wrapped: %w", fault(429, "")), chat.KindBusy, true, 429},
+	} {
+		c.check(t)
+	}
+}
 
-		// Numbers of addresses, streams and paths are no status.
+func TestNumbersThatAreNoStatus(t *testing.T) {
+	for _, c := range []row{
 		{fault(0, "read tcp 127.0.0.1:404->127.0.0.1:503: strange"), chat.KindGeneric, false, 0},
 		{fault(0, "stream id 429 closed at http://gpu:404/api/503"), chat.KindGeneric, false, 0},
 		{fault(0, "open /srv/status 404/x/500: strange"), chat.KindGeneric, false, 0},
 		{fault(0, "HTTP/1.1 503 Service Unavailable"), chat.KindServer, true, 503},
 		{fault(0, "status code: 401"), chat.KindAuth, false, 401},
 	} {
-		e := Classify(c.err, "m:1b")
-		if e.Kind != c.kind || e.Retryable != c.retry || e.StatusCode != c.status || e.Model != "m:1b" || e.Message == "" {
-			t.Errorf("%v\n  is %s retryable %v status %d, want %s %v %d", c.err, e.Kind, e.Retryable, e.StatusCode, c.kind, c.retry, c.status)
-		}
+		c.check(t)
 	}
 }
 

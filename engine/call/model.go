@@ -16,6 +16,7 @@ const (
 	DefaultLoading   = 10 * time.Minute
 	DefaultFirstPart = 10 * time.Minute
 	DefaultSilence   = 2 * time.Minute
+	DefaultRepeated  = 16 << 10
 )
 
 // Attempts of failures that repeating helps little.
@@ -38,6 +39,8 @@ type Options struct {
 	Loading   time.Duration
 	FirstPart time.Duration
 	Silence   time.Duration
+	// Repeated is after how many bytes of one short piece over and over a reply is ended; below 0 is never.
+	Repeated int
 	// FreeMemory unloads models that are idle, other than this one, before the second attempt after out_of_memory. May be nil.
 	FreeMemory func(ctx context.Context, model string) error
 	// Retried and Failed count retries and final errors by kind. May be nil.
@@ -59,6 +62,9 @@ func (o Options) withDefaults() Options {
 		if *d.value <= 0 {
 			*d.value = d.standard
 		}
+	}
+	if o.Repeated == 0 {
+		o.Repeated = DefaultRepeated
 	}
 	if o.Retried == nil {
 		o.Retried = func(chat.Kind) {}
@@ -127,7 +133,7 @@ func (c *run) attempt(ctx context.Context) (chat.Reply, error) {
 	defer cancel(nil)
 	g := newGuard(c, cancel)
 	defer g.stop()
-	var spoken repetition
+	spoken := repetition{window: c.m.o.Repeated}
 	reply, err := c.m.next.Stream(ctx, c.req, func(d chat.Delta) error {
 		if err := c.give(d); err != nil {
 			return err

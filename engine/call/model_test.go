@@ -431,10 +431,13 @@ func TestEndlessRepetitionEnds(t *testing.T) {
 	if e.Kind != chat.KindLoop || e.Retryable || s.calls != 1 || e.Message != "The model repeated itself." {
 		t.Errorf("%+v", e)
 	}
-	if len(h.text) > repeatWindow+2*repeatCheck {
+	if len(h.text) > DefaultRepeated+2*repeatCheck {
 		t.Errorf("it went on for %d bytes", len(h.text))
 	}
 	if _, err := New(&script{takes: []take{{play: counting}}}, Options{}).Stream(t.Context(), request(), h.yield); err != nil {
 		t.Errorf("a table: %v", err)
+	}
+	if _, err := New(s, Options{Repeated: -1}).Stream(t.Context(), request(), h.yield); err != nil {
+		t.Errorf("switched off: %v", err)
 	}
 }

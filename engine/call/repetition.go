@@ -6,9 +6,9 @@ import (
 	"holdfast/engine/chat"
 )
 
-// A reply whose last repeatWindow bytes are one piece of at most repeatPeriod bytes, over and over, will not end by itself.
+// A reply whose last window bytes are one piece of at most repeatPeriod bytes, over and over, will not end by itself. It is looked
+// at every repeatCheck bytes.
 const (
-	repeatWindow = 8 << 10
 	repeatPeriod = 512
 	repeatCheck  = 2 << 10
 )
@@ -17,23 +17,27 @@ var errRepeats = errors.New("the reply repeats itself without end")
 
 // repetition looks at the text and the reasoning of a reply.
 type repetition struct {
-	tail []byte
+	window int
+	tail   []byte
 	// fresh counts bytes since the last look.
 	fresh int
 }
 
 func (r *repetition) add(d chat.Delta) error {
+	if r.window < 0 {
+		return nil
+	}
 	if d.Call != nil {
 		r.tail, r.fresh = r.tail[:0], 0
 		return nil
 	}
 	r.tail = append(append(r.tail, d.Reasoning...), d.Text...)
 	r.fresh += len(d.Reasoning) + len(d.Text)
-	if r.fresh < repeatCheck || len(r.tail) < repeatWindow {
+	if r.fresh < repeatCheck || len(r.tail) < r.window {
 		return nil
 	}
 	r.fresh = 0
-	r.tail = append(r.tail[:0], r.tail[len(r.tail)-repeatWindow:]...)
+	r.tail = append(r.tail[:0], r.tail[len(r.tail)-r.window:]...)
 	if period(r.tail) <= repeatPeriod {
 		return errRepeats
 	}

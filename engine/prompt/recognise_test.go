@@ -8,12 +8,12 @@ import (
 	"holdfast/engine/chat"
 )
 
+const read = `read_file{"path":"a.go"}`
+
 func TestRecognise(t *testing.T) {
-	active := []string{"read_file", "execute", "write_file"}
-	read := `read_file{"path":"a.go"}`
 	for _, c := range []struct {
 		name, in, form, prefix string
-		// want holds the Calls as name and compact arguments; empty means that the text stays text.
+		// want holds the Calls as name and compact arguments.
 		want []string
 	}{
 		{"bare object", `{"name": "read_file", "arguments": {"path": "a.go"}}`, FormJSON, "", []string{read}},
@@ -56,31 +56,9 @@ func TestRecognise(t *testing.T) {
 		{"missing bracket and braces", `[{"name":"read_file","arguments":{"path":"a.go"`, FormJSON, "", []string{read}},
 		{"raw line breaks in a string", "{\"name\":\"write_file\",\"arguments\":{\"content\":\"a\n\tb\"}}", FormJSON, "",
 			[]string{`write_file{"content":"a\n\tb"}`}},
-
-		{"unknown tool", `{"name":"rm_rf","arguments":{}}`, "", "", nil},
-		{"one of two unknown", `[{"name":"read_file","arguments":{"path":"a.go"}},{"name":"rm_rf","arguments":{}}]`, "", "", nil},
-		{"an unknown one before it", "```json\n{\"name\":\"rm_rf\",\"arguments\":{}}\n```\n```json\n{\"name\":\"execute\",\"arguments\":{}}\n```", "", "", nil},
-		{"text after it", `{"name":"read_file","arguments":{"path":"a.go"}} is how you call it.`, "", "", nil},
-		{"text after a fence", "```json\n{\"name\":\"read_file\",\"arguments\":{}}\n```\nWould you like that?", "", "", nil},
-		{"no arguments", `{"name":"read_file"}`, "", "", nil},
-		{"data", `{"name":"read_file","version":"1.0"}`, "", "", nil},
-		{"a string that never ends", `{"name":"write_file","arguments":{"content":"abc`, "", "", nil},
-		{"the name is no string", `{"name":7,"arguments":{}}`, "", "", nil},
-		{"code", "```go\nfunc main() {}\n```", "", "", nil},
-		{"prose", "Use the <tool_call> tag.", "", "", nil},
-		{"nothing", "  \n", "", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			prefix, calls, form, ok := Recognise(c.in, active)
-			if ok != (c.want != nil) {
-				t.Fatalf("ok %v: %q %+v", ok, prefix, calls)
-			}
-			if !ok {
-				if prefix != c.in || calls != nil {
-					t.Errorf("a refused text came back as %q, %v", prefix, calls)
-				}
-				return
-			}
+			prefix, calls, form, ok := Recognise(c.in, []string{"read_file", "execute", "write_file"})
 			var got []string
 			for _, call := range calls {
 				args := ""
@@ -89,11 +67,38 @@ func TestRecognise(t *testing.T) {
 				}
 				got = append(got, call.Name+args)
 			}
-			if strings.Join(got, "\n") != strings.Join(c.want, "\n") || form != c.form || prefix != c.prefix {
-				t.Errorf("form %q prefix %q calls\n%s\nwant form %q prefix %q\n%s", form, prefix, strings.Join(got, "\n"), c.form, c.prefix,
-					strings.Join(c.want, "\n"))
+			if !ok || strings.Join(got, "\n") != strings.Join(c.want, "\n") || form != c.form || prefix != c.prefix {
+				t.Errorf("ok %v form %q prefix %q calls\n%s\nwant form %q prefix %q\n%s", ok, form, prefix, strings.Join(got, "\n"), c.form,
+					c.prefix, strings.Join(c.want, "\n"))
 			}
 		})
+	}
+}
+
+func TestTextThatStaysText(t *testing.T) {
+	for _, c := range []struct{ name, in string }{
+		{"unknown tool", `{"name":"rm_rf","arguments":{}}`},
+		{"one of two unknown", `[{"name":"read_file","arguments":{"path":"a.go"}},{"name":"rm_rf","arguments":{}}]`},
+		{"an unknown one before it", "```json\n{\"name\":\"rm_rf\",\"arguments\":{}}\n```\n```json\n{\"name\":\"execute\",\"arguments\":{}}\n```"},
+		{"text after it", `{"name":"read_file","arguments":{"path":"a.go"}} is how you call it.`},
+		{"text after a fence", "```json\n{\"name\":\"read_file\",\"arguments\":{}}\n```\nWould you like that?"},
+		{"no arguments", `{"name":"read_file"}`},
+		{"data", `{"name":"read_file","version":"1.0"}`},
+		{"a string that never ends", `{"name":"write_file","arguments":{"content":"abc`},
+		{"the name is no string", `{"name":7,"arguments":{}}`},
+		{"code", "```go\nfunc main() {}\n```"},
+		{"prose", "Use the <tool_call> tag."},
+		{"nothing", "  \n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			prefix, calls, form, ok := Recognise(c.in, []string{"read_file", "execute", "write_file"})
+			if ok || prefix != c.in || calls != nil || form != "" {
+				t.Errorf("%v %q %+v %q", ok, prefix, calls, form)
+			}
+		})
+	}
+	if _, _, _, ok := Recognise(`{"name":"execute","arguments":{}}`, nil); ok {
+		t.Error("a Call although no Tool was offered")
 	}
 }
 
