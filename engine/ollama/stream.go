@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"holdfast/engine/chat"
@@ -28,8 +29,12 @@ type call struct {
 	text    joiner
 	thought joiner
 	split   thinkSplitter
-	ids     map[string]bool
+	// tag is a piece of text that is only the tag of a call: some servers let it through before the call itself.
+	tag string
+	ids map[string]bool
 }
+
+const callTag = "<tool_call>"
 
 // Stream runs one call. See chat.Model; what the server says stands in the *chat.Fault. Broken streams have io.EOF or
 // io.ErrUnexpectedEOF in the chain.
@@ -180,6 +185,11 @@ func (c *call) deliver(f *frame) error {
 		if err := c.part(chat.Delta{Reasoning: reasoning}); err != nil {
 			return err
 		}
+		text = c.tag + text
+		c.tag = ""
+		if len(c.req.Tools) > 0 && strings.TrimSpace(text) == callTag {
+			c.tag, text = text, ""
+		}
 		if err := c.part(chat.Delta{Text: text}); err != nil {
 			return err
 		}
@@ -187,6 +197,7 @@ func (c *call) deliver(f *frame) error {
 	if len(f.Message.ToolCalls) == 0 {
 		return nil
 	}
+	c.tag = ""
 	if err := c.flush(); err != nil {
 		return err
 	}
@@ -226,7 +237,8 @@ func (c *call) flush() error {
 	if err := c.part(chat.Delta{Reasoning: reasoning + moreReasoning}); err != nil {
 		return err
 	}
-	return c.part(chat.Delta{Text: text + moreText})
+	text, c.tag = c.tag+text+moreText, ""
+	return c.part(chat.Delta{Text: text})
 }
 
 func (c *call) close(f *frame) (chat.Reply, error) {

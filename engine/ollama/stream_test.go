@@ -40,6 +40,10 @@ func TestStream(t *testing.T) {
 			`[{"id":"c","name":"x","args":null}]`, "stop", 2},
 		{"text, then a call", scripted.Reply{Frames: []scripted.Frame{{Text: "I look."}, {Calls: []scripted.Call{{ID: "c", Name: "x"}}}}},
 			"I look.", "", `[{"id":"c","name":"x","args":{}}]`, "stop", 3},
+		{"a tag before the call", scripted.Reply{Frames: []scripted.Frame{{Text: "<tool_call>"}, {Calls: []scripted.Call{{ID: "c", Name: "x"}}}}},
+			"", "", `[{"id":"c","name":"x","args":{}}]`, "stop", 3},
+		{"a tag that is all", scripted.Reply{Frames: []scripted.Frame{{Text: "<tool_call>"}}}, "<tool_call>", "", `null`, "stop", 2},
+		{"a tag in prose", scripted.Reply{Frames: []scripted.Frame{{Text: "<tool_call>"}, {Text: " is a tag"}}}, "<tool_call> is a tag", "", `null`, "stop", 3},
 		{"length", scripted.Reply{Frames: scripted.Words("a b c"), Reason: "length"}, "a b c", "", `null`, "length", 4},
 		{"endless", scripted.Endless("again "), strings.Repeat("again ", 250), "", `null`, "length", 501},
 		{"swallowed", scripted.Swallowed(), "", "", `null`, "stop", 24},
@@ -59,7 +63,9 @@ func TestStream(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, _ := serve(t, Options{}, model(c.reply))
-				h, reply, err := listen(t, t.Context(), a, ask("go"))
+				req := ask("go")
+				req.Tools = []chat.ToolDef{{Name: "x", Schema: json.RawMessage(`{"type":"object"}`)}}
+				h, reply, err := listen(t, t.Context(), a, req)
 				if err != nil {
 					t.Fatal(err)
 				}
