@@ -75,7 +75,7 @@ func TestWire(t *testing.T) {
 		{"too long", []scripted.Reply{{Status: 400, Error: "the input length exceeds the context length"}}, nil, "", chat.KindContextFull},
 		{"no tools", []scripted.Reply{{Status: 400, Error: "registry.ollama.ai/library/m:latest does not support tools"}}, nil, "", chat.KindNoTools},
 		{"refused", []scripted.Reply{{Status: 400, Error: "invalid options"}}, nil, "", chat.KindConfig},
-		{"endless", []scripted.Reply{scripted.Endless("again ")}, nil, strings.Repeat("again ", 2731), chat.KindLoop},
+		{"endless", []scripted.Reply{scripted.Endless("again ")}, nil, strings.Repeat("again ", 2000), chat.KindLoop},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
