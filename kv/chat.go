@@ -21,7 +21,16 @@ type chatHead struct {
 }
 
 const (
-	chatHeadSize = 3*idSize + 2 + 4 + 4*8 + hashSize
+	stateAt      = 3 * idSize
+	flagsAt      = stateAt + 1
+	pinAt        = flagsAt + 1
+	updatedAt    = pinAt + 4
+	runnableAt   = updatedAt + 8
+	countAt      = runnableAt + 8
+	lastIDAt     = countAt + 8
+	headHashAt   = lastIDAt + 8
+	chatHeadSize = headHashAt + hashSize
+
 	flagArchived = 1
 )
 
@@ -84,16 +93,16 @@ func (h chatHead) bytes() []byte {
 
 // parseChatHead reads the head of a record whose CRC fits.
 func parseChatHead(b []byte) chatHead {
-	h := chatHead{owner: toID(b), root: toID(b[16:]), parent: toID(b[32:])}
-	if n := int(b[48]); n < len(statesByNumber) {
+	h := chatHead{owner: toID(b), root: toID(b[idSize:]), parent: toID(b[2*idSize:])}
+	if n := int(b[stateAt]); n < len(statesByNumber) {
 		h.state = statesByNumber[n]
 	}
-	h.archived = b[49]&flagArchived != 0
-	h.pin = int32(binary.BigEndian.Uint32(b[50:]))
-	h.updated, h.runnable = numberAt(b, 54), numberAt(b, 62)
-	h.chain.Count, h.chain.LastID = int64(numberAt(b, 70)), chat.MessageID(numberAt(b, 78))
+	h.archived = b[flagsAt]&flagArchived != 0
+	h.pin = int32(binary.BigEndian.Uint32(b[pinAt:]))
+	h.updated, h.runnable = numberAt(b, updatedAt), numberAt(b, runnableAt)
+	h.chain.Count, h.chain.LastID = int64(numberAt(b, countAt)), chat.MessageID(numberAt(b, lastIDAt))
 	if h.chain.Count != 0 {
-		h.chain.Head = append([]byte(nil), b[86:86+hashSize]...)
+		h.chain.Head = append([]byte(nil), b[headHashAt:headHashAt+hashSize]...)
 	}
 	return h
 }

@@ -2,10 +2,10 @@ package kv
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"holdfast/engine/chat"
 )
@@ -53,22 +53,21 @@ func (tx *Tx) Chats(owner chat.UserID, q ChatQuery) (chats []*chat.Chat, hasMore
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := tx.chatRows(ownerID, q.Archived)
-	if err != nil {
-		return nil, false, err
+	page := chatPage{}
+	if q.Limit > 0 {
+		page.size = q.Limit + 1
 	}
-	slices.SortFunc(rows, chatRow.order)
 	if q.AfterID != "" {
-		after, err := parseID(string(q.AfterID))
+		after, err := tx.rowOf(q.AfterID)
 		if err != nil {
 			return nil, false, err
 		}
-		at := slices.IndexFunc(rows, func(r chatRow) bool { return r.id == after })
-		if at < 0 {
-			return nil, false, fmt.Errorf("kv: chat %s is not in this list: %w", q.AfterID, chat.NotFound("chat"))
-		}
-		rows = rows[at+1:]
+		page.after = &after
 	}
+	if err := tx.fillPage(ownerID, q.Archived, &page); err != nil {
+		return nil, false, err
+	}
+	rows := page.sorted()
 	if q.Limit > 0 && len(rows) > q.Limit {
 		rows, hasMore = rows[:q.Limit], true
 	}
@@ -83,13 +82,65 @@ func (tx *Tx) Chats(owner chat.UserID, q ChatQuery) (chats []*chat.Chat, hasMore
 	return chats, hasMore, nil
 }
 
-func (tx *Tx) chatRows(owner id16, archived bool) ([]chatRow, error) {
+// chatPage collects the first size rows behind after; size 0 is all.
+type chatPage struct {
+	size  int
+	after *chatRow
+	// rows are in order when size is set.
+	rows []chatRow
+}
+
+// add is cheap for rows that do not make it onto a full page, which in a scan from the newest Chat downwards are most.
+func (p *chatPage) add(r chatRow) {
+	if p.after != nil && r.order(*p.after) <= 0 {
+		return
+	}
+	if p.size == 0 {
+		p.rows = append(p.rows, r)
+		return
+	}
+	if len(p.rows) == p.size {
+		if r.order(p.rows[p.size-1]) >= 0 {
+			return
+		}
+		p.rows = p.rows[:p.size-1]
+	}
+	at, _ := slices.BinarySearchFunc(p.rows, r, chatRow.order)
+	p.rows = slices.Insert(p.rows, at, r)
+}
+
+func (p *chatPage) sorted() []chatRow {
+	if p.size == 0 {
+		slices.SortFunc(p.rows, chatRow.order)
+	}
+	return p.rows
+}
+
+// rowOf gives the place of a Chat that a list goes on behind.
+func (tx *Tx) rowOf(id chat.ID) (chatRow, error) {
+	key, err := parseID(string(id))
+	if err != nil {
+		return chatRow{}, err
+	}
+	h, found, err := tx.chatHead(id)
+	var d *DamageError
+	switch {
+	case errors.As(err, &d):
+		return chatRow{id: key, damaged: d.Reason}, nil
+	case err != nil:
+		return chatRow{}, err
+	case !found:
+		return chatRow{}, fmt.Errorf("kv: list behind chat %s: %w", id, chat.NotFound("chat"))
+	}
+	return chatRow{id: key, pin: h.pin, updated: h.updated}, nil
+}
+
+func (tx *Tx) fillPage(owner id16, archived bool, page *chatPage) error {
 	doomed, err := tx.doomedRoots()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var rows []chatRow
-	err = tx.t.scan(bChat, nil, nil, func(r row) (bool, error) {
+	return tx.t.scanDown(bChat, nil, nil, func(r row) (bool, error) {
 		if len(r.key) != idSize {
 			return false, &DamageError{damageAt(bChat, r.key, "the key is not an id")}
 		}
@@ -99,7 +150,7 @@ func (tx *Tx) chatRows(owner id16, archived bool) ([]chatRow, error) {
 		case errors.As(err, &d):
 			tx.s.damages.add(d.Damage)
 			if !archived {
-				rows = append(rows, chatRow{id: toID(r.key), damaged: d.Reason})
+				page.add(chatRow{id: toID(r.key), damaged: d.Reason})
 			}
 			return true, nil
 		case err != nil:
@@ -107,14 +158,12 @@ func (tx *Tx) chatRows(owner id16, archived bool) ([]chatRow, error) {
 		}
 		// Most records are somebody else's or children: look before taking the head apart.
 		if !bytes.Equal(rec.head[:idSize], owner[:]) || !bytes.Equal(rec.head[idSize:2*idSize], r.key) ||
-			(rec.head[49]&flagArchived != 0) != archived || doomed[toID(r.key)] {
+			(rec.head[flagsAt]&flagArchived != 0) != archived || doomed[toID(r.key)] {
 			return true, nil
 		}
-		h := parseChatHead(rec.head)
-		rows = append(rows, chatRow{id: toID(r.key), pin: h.pin, updated: h.updated})
+		page.add(chatRow{id: toID(r.key), pin: int32(binary.BigEndian.Uint32(rec.head[pinAt:])), updated: numberAt(rec.head, updatedAt)})
 		return true, nil
 	})
-	return rows, err
 }
 
 func (tx *Tx) listed(row chatRow) (*chat.Chat, error) {
@@ -206,12 +255,4 @@ func (tx *Tx) scanActive(prefix []byte, fn func(chat.ID) (bool, error)) error {
 		}
 		return fn(chat.ID(id.String()))
 	})
-}
-
-// timeOf turns a sortable time back; a zero one stays zero.
-func timeOf(n uint64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(n^(1<<63))).UTC()
 }

@@ -42,6 +42,8 @@ type health struct{ state, reason string }
 type call struct {
 	fn      func(*Tx) error
 	spilled map[[hashSize]byte]bool
+	// inline keeps large values in the database.
+	inline bool
 	// alone runs between commits, outside of any transaction, in place of fn.
 	alone func() error
 	state atomic.Int32
@@ -343,9 +345,11 @@ func commitBolt(bt *bolt.Tx) (err error) {
 // runOne runs a function and leaves its outcome in cl.err. It says whether the function left writes behind in the transaction.
 func (c *committer) runOne(cl *call, sh *shared, revocable bool) (wrote bool) {
 	tx := newTx(c.s, sh, cl.spilled)
+	tx.t.inline = cl.inline
 	if revocable {
 		sh.beginUndo()
 	}
+	nextID := sh.nextID
 	start := time.Now()
 	cl.err = protect(cl.fn, tx)
 	tx.t.done = true
@@ -360,6 +364,9 @@ func (c *committer) runOne(cl *call, sh *shared, revocable bool) (wrote bool) {
 		if err := sh.rollback(); err != nil {
 			cl.err = err
 		}
+	}
+	if cl.err != nil && tx.t.writes == 0 {
+		sh.nextID = nextID
 	}
 	sh.undo = nil
 	return tx.t.writes > 0

@@ -80,7 +80,7 @@ func (tx *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, err
 	}
 	version, body := byte(recordVersion), m.body
 	ref := m.ref
-	if ref == nil && len(body) > spillAbove {
+	if ref == nil && len(body) > spillAbove && !tx.t.inline {
 		r := refOf(body)
 		if !tx.t.spilled[r.Sum] {
 			tx.t.needSpill = &spillError{body: body}

@@ -224,7 +224,7 @@ func (s *Store) view(fn func(*Tx) error) error {
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 	var spilled map[[hashSize]byte]bool
 	for {
-		err := s.committer.submit(ctx, &call{fn: fn, spilled: spilled})
+		err := s.committer.submit(ctx, &call{fn: fn, spilled: spilled, inline: len(spilled) >= maxSpills})
 		var need *spillError
 		if !errors.As(err, &need) {
 			s.note(err)
@@ -237,15 +237,13 @@ func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 		if spilled == nil {
 			spilled = map[[hashSize]byte]bool{}
 		}
-		if len(spilled) == maxSpills {
-			return fmt.Errorf("kv: a function wrote more than %d values of over %d bytes", maxSpills, spillAbove)
-		}
 		spilled[ref.Sum] = true
 	}
 }
 
-// maxSpills bounds the repeats of a function whose values change with each run.
-const maxSpills = 64
+// maxSpills is how many values of one function go to files. A function that makes its values anew in each run (with a time or an id in
+// them) would ask for ever; beyond this its large values stay in the database, which can hold them.
+const maxSpills = 24
 
 // Close refuses new work, commits what was accepted, marks the store clean and closes it. Further calls give the same answer.
 func (s *Store) Close() error {

@@ -16,6 +16,8 @@ type txn struct {
 	files  *files
 	// spilled names the bodies that Update has written to files/ for this function.
 	spilled map[[hashSize]byte]bool
+	// inline: large bodies stay in the database.
+	inline bool
 	// needSpill is set once a put met a body that is not in files/ yet; the function then counts as failed, whatever it returns.
 	needSpill *spillError
 	writes    int
@@ -128,7 +130,7 @@ func (t *txn) body(b bucket, key []byte, r record) ([]byte, error) {
 
 // put writes a record. A body above spillAbove must be in files/ already, else the function is run again once it is.
 func (t *txn) put(b bucket, key, head, body []byte) error {
-	if len(body) <= spillAbove {
+	if len(body) <= spillAbove || t.inline {
 		return t.putRaw(b, key, encodeRecord(recordVersion, b, key, head, body))
 	}
 	ref := refOf(body)
