@@ -71,8 +71,8 @@ func (s *splitter) line(start, end int, whole bool) {
 	}
 	if !s.in || !s.list {
 		if marker, lang, ok := openFence(line); ok {
-			if !whole {
-				return
+			if !whole && s.in {
+				return // a backtick further on would make it text of the paragraph
 			}
 			s.close()
 			s.fence, s.blank = marker, false
