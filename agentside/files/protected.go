@@ -1,0 +1,129 @@
+package files
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"holdfast/engine/chat"
+)
+
+// Protected paths decide what runs, or what a model is told, without anybody looking: a change of them is never a mere edit.
+// Names are compared as the file system does, directories cover all below them.
+var (
+	// protectedAnywhere are names at any depth: what reads them looks in every repository and every directory it enters.
+	protectedAnywhere = []string{
+		".mcp.json", "AGENTS.md", "CLAUDE.md", ".cursorrules", ".envrc", ".vscode", ".idea", ".holdfast", "plugin.json",
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+		".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".config/fish",
+		".git/config", ".git/config.worktree", ".git/hooks", ".git/modules", ".git/worktrees", ".git/commondir",
+		".agents/skills", ".claude/skills", ".codex/skills", ".agents/plugins", ".claude/plugins", ".codex/plugins",
+	}
+	// protectedTop are names in the Workspace's directory itself; deeper they are ordinary.
+	protectedTop = []string{"skills"}
+	// instructionNames may be links in the Workspace's directory; what they lead to is as protected as they are.
+	instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".cursorrules", ".mcp.json", ".envrc"}
+)
+
+// guard refuses to write a protected place: by its real name, by the name of a link that led to it, and by being what a
+// protected name leads to.
+func (f *Files) guard(p *place) error {
+	if p.temp {
+		return refuse("permission", p.shown, "%s can be read but not written.", p.shown)
+	}
+	for _, name := range append([]string{p.rel}, p.links...) {
+		if f.isProtected(filepath.ToSlash(name)) {
+			return protected(p)
+		}
+	}
+	for _, name := range instructionNames {
+		if target := p.leadsTo(name); target != "" && target == p.rel {
+			return protected(p)
+		}
+	}
+	return nil
+}
+
+func protected(p *place) *chat.FileError {
+	return refuse("protected", p.shown,
+		"%s is protected: it decides what runs or what agents are told, so it cannot be changed here. Ask the user to change it.", p.name())
+}
+
+// leadsTo is the real name behind a link in the root, "" when name is no link or leads nowhere.
+func (p *place) leadsTo(name string) string {
+	info, err := p.root.Lstat(name)
+	if err != nil || info.Mode()&os.ModeSymlink == 0 {
+		return ""
+	}
+	link := &place{root: p.root, dir: p.dir, shown: name}
+	if link.follow(name) != nil {
+		return ""
+	}
+	return link.rel
+}
+
+func (f *Files) isProtected(name string) bool {
+	// A .git that is a file names the repository elsewhere, with that one's hooks.
+	if f.same(path.Base(name), ".git") {
+		return true
+	}
+	for _, top := range protectedTop {
+		if f.covers(top, name) {
+			return true
+		}
+	}
+	for rest := name; rest != ""; {
+		for _, p := range protectedAnywhere {
+			if f.covers(p, rest) {
+				return true
+			}
+		}
+		_, rest, _ = strings.Cut(rest, "/")
+	}
+	return false
+}
+
+// covers: name is pattern or lies below it.
+func (f *Files) covers(pattern, name string) bool {
+	for pattern != "" {
+		var want, have string
+		want, pattern, _ = strings.Cut(pattern, "/")
+		have, name, _ = strings.Cut(name, "/")
+		if !f.same(want, have) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Files) same(a, b string) bool {
+	return a == b || f.foldsCase && strings.EqualFold(a, b)
+}
+
+// foldsCase finds out whether the file system of dir takes names that differ only in case for one.
+func foldsCase(dir string) bool {
+	for at := dir; ; {
+		up, base := filepath.Dir(at), filepath.Base(at)
+		if up == at {
+			return runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+		}
+		if other := swapCase(base); other != base {
+			a, errA := os.Lstat(at)
+			b, errB := os.Lstat(filepath.Join(up, other))
+			return errA == nil && errB == nil && os.SameFile(a, b)
+		}
+		at = up
+	}
+}
+
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, s)
+}

@@ -1,0 +1,264 @@
+package agentside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/agentside/files"
+	"holdfast/agentside/proc"
+	"holdfast/engine/chat"
+)
+
+// Options say where the appliance keeps its own things.
+type Options struct {
+	// Data is the appliance's data directory: no Workspace may hold it or lie in it.
+	Data string
+	// Temp holds a directory per Chat with the whole outputs of its processes; "" is holdfast/chats in the user's cache
+	// directory. It is made when it is not there.
+	Temp string
+	// State is the directory for the list of running processes; "" is Data.
+	State string
+	// Environ is what commands inherit, without the appliance's secrets; nil is this process's own.
+	Environ []string
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Workspaces are the open Workspaces of this machine.
+type Workspaces struct {
+	data, temp, state string
+	gate              *files.Gate
+	manager           *proc.Manager
+	now               func() time.Time
+
+	// mu guards open and closed.
+	mu     sync.Mutex
+	open   map[chat.WorkspaceID]*workspace
+	closed bool
+}
+
+var _ chat.Workspaces = (*Workspaces)(nil)
+
+type workspace struct {
+	record    chat.WorkspaceRecord
+	files     *files.Files
+	processes *proc.Scope
+}
+
+func (w *workspace) Record() chat.WorkspaceRecord { return w.record }
+func (w *workspace) Files() chat.Files            { return w.files }
+func (w *workspace) Processes() chat.Processes    { return w.processes }
+
+// New ends what an appliance that crashed with the same State left running, which can take five seconds.
+func New(ctx context.Context, o Options) (*Workspaces, error) {
+	if o.Data == "" {
+		return nil, errors.New("workspaces: no data directory is given")
+	}
+	if o.Temp == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("workspaces: %w", err)
+		}
+		o.Temp = filepath.Join(cache, "holdfast", "chats")
+	}
+	if o.State == "" {
+		o.State = o.Data
+	}
+	w := &Workspaces{gate: files.NewGate(), now: o.Now, open: map[chat.WorkspaceID]*workspace{}}
+	for _, dir := range []struct {
+		real *string
+		path string
+	}{{&w.data, o.Data}, {&w.temp, o.Temp}, {&w.state, o.State}} {
+		real, err := makeReal(dir.path)
+		if err != nil {
+			return nil, fmt.Errorf("workspaces: %w", err)
+		}
+		*dir.real = real
+	}
+	manager, err := proc.New(ctx, proc.Options{Temp: w.temp, State: w.state, Environ: o.Environ, Log: o.Log, Now: o.Now})
+	if err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	w.manager = manager
+	return w, nil
+}
+
+// makeReal makes a directory for us alone where there is none, and resolves its links.
+func makeReal(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// Open gives the Workspace of a record. A record that has changed since gives one with the new record over the same processes.
+func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.Workspace, error) {
+	if rec.Kind != chat.WorkspaceLocal {
+		return nil, chat.Invalid("kind", fmt.Sprintf("a workspace of kind %q cannot be opened here", rec.Kind))
+	}
+	real, err := w.Resolve(ctx, rec.Directory)
+	if gone(rec.Directory) {
+		return nil, &chat.Error{Kind: chat.KindNotFound, Message: "The directory of the workspace is not there any more.",
+			Detail: rec.Directory}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A command may have put a link in the directory's place.
+	if real != filepath.Clean(rec.Directory) {
+		return nil, chat.Invalid("directory", fmt.Sprintf("%q leads to another place than when it was added", rec.Directory))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping."}
+	}
+	if old := w.open[rec.ID]; old != nil && same(old.record, rec) {
+		return old, nil
+	}
+	opened := &workspace{record: rec, processes: w.manager.Scope(rec.ID, real),
+		files: files.New(files.Options{Dir: real, Temp: w.temp, Refused: []string{w.data, w.state}, Gate: w.gate, Now: w.now})}
+	w.open[rec.ID] = opened
+	return opened, nil
+}
+
+func same(a, b chat.WorkspaceRecord) bool {
+	equal := a.CreatedAt.Equal(b.CreatedAt)
+	a.CreatedAt, b.CreatedAt = time.Time{}, time.Time{}
+	return equal && a == b
+}
+
+func gone(dir string) bool {
+	_, err := os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Resolve gives the real path of a directory that can be a Workspace. A leading ~ is the home directory.
+func (w *Workspaces) Resolve(_ context.Context, directory string) (string, error) {
+	invalid := func(format string, args ...any) (string, error) {
+		return "", chat.Invalid("directory", fmt.Sprintf(format, args...))
+	}
+	dir := strings.TrimSpace(directory)
+	if dir == "~" || strings.HasPrefix(dir, "~/") {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return invalid("the home directory is not known; give the whole path")
+		}
+		dir = filepath.Join(home, dir[1:])
+	}
+	if dir == "" {
+		return invalid("give the path of a directory")
+	}
+	if strings.ContainsRune(dir, 0) || !filepath.IsAbs(dir) {
+		return invalid("%q is not an absolute path, which begins with /", dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return invalid("there is no directory %q", dir)
+	}
+	if err != nil {
+		return invalid("%q cannot be reached: %v", dir, reason(err))
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return invalid("%q cannot be reached: %v", dir, reason(err))
+	}
+	if !info.IsDir() {
+		return invalid("%q is not a directory", dir)
+	}
+	if real == filepath.Dir(real) {
+		return invalid("the root of the file system cannot be a workspace; choose a directory in it")
+	}
+	for _, own := range []string{w.data, w.state, w.temp} {
+		if lies, err := overlap(own, real); err != nil {
+			return invalid("%q cannot be compared with the appliance's own directories: %v", dir, reason(err))
+		} else if lies {
+			return invalid("%q is, holds or lies in the appliance's own directory %q; choose another", dir, own)
+		}
+	}
+	if err := readable(real); err != nil {
+		return invalid("%q cannot be read: %v", dir, reason(err))
+	}
+	return real, nil
+}
+
+func readable(dir string) error {
+	file, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.Readdirnames(1); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// overlap: one of two real directories is the other or lies in it. Files decide, not names, because names may differ in case.
+func overlap(a, b string) (bool, error) {
+	for _, pair := range [][2]string{{a, b}, {b, a}} {
+		top, err := os.Stat(pair[0])
+		if err != nil {
+			return false, err
+		}
+		for at := pair[1]; ; at = filepath.Dir(at) {
+			info, err := os.Stat(at)
+			if err != nil {
+				return false, err
+			}
+			if os.SameFile(top, info) {
+				return true, nil
+			}
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+	}
+	return false, nil
+}
+
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// Forget removes the temporary directory of a Chat that is deleted.
+func (w *Workspaces) Forget(id chat.ID) error {
+	root, err := os.OpenRoot(w.temp)
+	if err != nil {
+		return fmt.Errorf("forget the files of a chat: %w", err)
+	}
+	defer root.Close()
+	if id == "" || strings.ContainsAny(string(id), `/\`) || strings.HasPrefix(string(id), ".") {
+		return chat.NotFound("chat")
+	}
+	if err := root.RemoveAll(string(id)); err != nil {
+		return fmt.Errorf("forget the files of a chat: %w", err)
+	}
+	return nil
+}
+
+// Close ends all processes and waits until they are gone or ctx ends.
+func (w *Workspaces) Close(ctx context.Context) error {
+	w.mu.Lock()
+	w.closed = true
+	clear(w.open)
+	w.mu.Unlock()
+	return w.manager.Close(ctx)
+}
