@@ -195,7 +195,7 @@ func (c *run) again(ctx context.Context, cause error) error {
 	delay := max(backoff(failed, c.m.o.BaseDelay, c.m.o.MaxDelay), retryAfter(cause))
 	retry := &chat.Retry{Attempt: failed, MaxAttempts: most, DelayMS: delay.Milliseconds(), RetryingAt: time.Now().Add(delay),
 		Kind: e.Kind, Message: e.Message, StatusCode: e.StatusCode}
-	if err := c.give(chat.Delta{Phase: chat.PhaseRetrying, Retry: retry}); err != nil {
+	if err := c.give(chat.Delta{Retry: retry}); err != nil {
 		return err
 	}
 	return wait(ctx, delay)

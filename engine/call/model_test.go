@@ -112,8 +112,8 @@ func TestBusyOnce(t *testing.T) {
 		if len(h.retries) != 1 || h.retries[0] != want || !slices.Equal(counted, []chat.Kind{chat.KindBusy}) {
 			t.Errorf("retries %+v counted %v", h.retries, counted)
 		}
-		if time.Since(began) != time.Second || !slices.Contains(h.phases, chat.PhaseRetrying) {
-			t.Errorf("took %v, phases %v", time.Since(began), h.phases)
+		if time.Since(began) != time.Second {
+			t.Errorf("took %v", time.Since(began))
 		}
 	})
 }

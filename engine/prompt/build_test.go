@@ -243,6 +243,7 @@ func TestShortPromptLeavesRoomForTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 8,000 bytes in all, of which the tools may have 5,000.
+	t.Logf("the first request without tools has %d bytes", wire.Len())
 	if wire.Len() > 3000 {
 		t.Errorf("the first request without tools has %d bytes", wire.Len())
 	}

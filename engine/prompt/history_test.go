@@ -163,31 +163,3 @@ func TestCleanText(t *testing.T) {
 		}
 	}
 }
-
-func TestGoOnIsNeededOnlyAfterAPartialReply(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		tell func(h *told)
-		want bool
-	}{
-		{"partial", func(h *told) { h.assistant(text("half")).Partial = true }, true},
-		{"whole", func(h *told) { h.assistant(text("all")) }, false},
-		{"already nudged", func(h *told) { h.assistant(text("half")).Partial = true; h.nudge(chat.TextGoOn) }, false},
-		{"partial with an answered Call", func(h *told) {
-			h.assistant(call("a", "execute", "")).Partial = true
-			h.result("a", "execute", `1`)
-		}, false},
-		{"nothing was said", func(h *told) { h.assistant(text(" ")).Partial = true }, false},
-		{"a card of the person after it", func(h *told) {
-			h.assistant(text("half")).Partial = true
-			h.nudge("card").Visibility = chat.VisibleUser
-		}, true},
-		{"cleared", func(h *told) { h.assistant(text("half")).Partial = true; h.nudge("").Boundary = chat.BoundaryClear }, false},
-	} {
-		h := &told{}
-		c.tell(h)
-		if got := NeedsGoOn(h.msgs); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-}

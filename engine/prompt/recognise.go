@@ -52,8 +52,8 @@ func Recognise(text string, active []string) (prefix string, calls []chat.Call, 
 	return rest, calls, form, true
 }
 
-// MatchName finds the Tool a model means: exactly, or without case and with - as _ if that is unique.
-func MatchName(name string, active []string) (string, bool) {
+// matchName finds the Tool a model means: exactly, or without case and with - as _ if that is unique.
+func matchName(name string, active []string) (string, bool) {
 	var loose string
 	for _, a := range active {
 		if a == name {
@@ -77,7 +77,7 @@ func sameName(a, b string) bool {
 func nameCalls(found []written, active []string) ([]chat.Call, bool) {
 	calls := make([]chat.Call, 0, len(found))
 	for _, w := range found {
-		name, ok := MatchName(w.name, active)
+		name, ok := matchName(w.name, active)
 		if !ok {
 			return nil, false
 		}

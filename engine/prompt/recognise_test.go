@@ -113,12 +113,12 @@ func TestRecogniseReadsWhatTheTextProtocolWrites(t *testing.T) {
 	}
 }
 
-func TestMatchName(t *testing.T) {
+func TestToolNames(t *testing.T) {
 	active := []string{"read_file", "Read_File", "run-it", "run_it", "list_files"}
 	for name, want := range map[string]string{"read_file": "read_file", "Read_File": "Read_File", "READ_FILE": "", "run_it": "run_it",
 		"Run_It": "", "LIST-FILES": "list_files", "list": "", "": ""} {
-		if got, ok := MatchName(name, active); ok != (want != "") || ok && got != want {
-			t.Errorf("MatchName(%q) = %q %v", name, got, ok)
+		if got, ok := matchName(name, active); ok != (want != "") || ok && got != want {
+			t.Errorf("matchName(%q) = %q %v", name, got, ok)
 		}
 	}
 }

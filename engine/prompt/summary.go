@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"holdfast/engine/chat"
@@ -82,8 +83,12 @@ type Summary struct {
 }
 
 // SummaryMessages gives the Messages to store: the summary for the model, which is a boundary, then the card's Call and its
-// Result for the person. A failed compaction has the card only.
+// Result for the person. A failed compaction, and one without text, has the card only.
 func SummaryMessages(s Summary) []*chat.Message {
+	s.Text = strings.TrimSpace(s.Text)
+	if s.Text == "" && s.Failure == "" {
+		s.Failure = "The model wrote no summary."
+	}
 	card := []*chat.Message{s.call(), s.result()}
 	if s.Failure != "" {
 		return card

@@ -99,6 +99,12 @@ func Fits(built Built, maxOutput int) bool {
 	return built.Tokens+int64(Reserve(maxOutput, window)) <= int64(window)
 }
 
+// Refused corrects the estimate after a server has said that the prompt does not fit its window.
+func Refused(built Built) Built {
+	built.Tokens = max(built.Tokens, int64(built.Request.Options.NumCtx)+1)
+	return built
+}
+
 // NewestFits says whether the newest user Message would fit if nothing of the history but it were sent. If not, neither the
 // request nor a summary request may be sent.
 func NewestFits(built Built, maxOutput int) bool {

@@ -92,6 +92,16 @@ func TestNextRequestAboveTheWindow(t *testing.T) {
 		t.Error("making a summary request changed the request")
 	}
 
+	// A server that counts more tokens than the estimate refuses what seemed to fit; the summary must then be asked with less.
+	in.Window = 20000
+	seems := Build(in)
+	if !Fits(seems, 0) {
+		t.Fatalf("%d tokens do not fit", seems.Tokens)
+	}
+	if req, ok := SummaryRequest(Refused(seems), false); !ok || RequestBytes(req) > seems.Bytes-10000 {
+		t.Errorf("ok %v, %d bytes after %d", ok, RequestBytes(req), seems.Bytes)
+	}
+
 	h.user(strings.Repeat("y", 30000))
 	in = h.input(t)
 	in.Window = 8192

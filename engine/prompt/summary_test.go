@@ -1,0 +1,103 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdfast/engine/chat"
+)
+
+func TestSummaryMessages(t *testing.T) {
+	h := &told{}
+	h.user("answered")
+	h.assistant(text("yes"))
+	h.user("first open")
+	h.assistant(call("c", "execute", "{}"))
+	h.nudge("engine's own")
+	h.user("second open")
+	h.assistant(text("cut")).Partial = true
+	open := Unanswered(h.msgs)
+	if fmt.Sprint(open) != "[3 6]" {
+		t.Fatalf("unanswered %v", open)
+	}
+	s := Summary{ChatID: "c", CallID: "card", Text: "what happened", Source: SourceManual, Threshold: 70,
+		Used: chat.ContextUse{Tokens: 50, Limit: 100}, Unanswered: open}
+	got := SummaryMessages(s)
+	if len(got) != 3 {
+		t.Fatalf("%d messages", len(got))
+	}
+	a, b, c := got[0], got[1], got[2]
+	if a.Role != chat.RoleUser || a.Visibility != chat.VisibleModel || a.Boundary != chat.BoundarySummary || len(a.Unanswered) != 2 ||
+		!strings.HasSuffix(chat.PlainText(a.Content), "\n\nwhat happened") {
+		t.Errorf("(a) %+v", a)
+	}
+	if b.Role != chat.RoleAssistant || b.Visibility != chat.VisibleUser ||
+		string(b.Content[0].Args) != `{"source":"manual","threshold_percent":70}` || b.Content[0].CallID != "card" {
+		t.Errorf("(b) %+v", b)
+	}
+	if c.Role != chat.RoleTool || c.Visibility != chat.VisibleUser || c.Content[0].CallID != "card" || string(c.Content[0].Result) !=
+		`{"summary":"what happened","source":"manual","threshold_percent":70,"usage_percent":50,"context_tokens":50,"context_limit_tokens":100}` {
+		t.Errorf("(c) %+v %s", c, c.Content[0].Result)
+	}
+	for _, m := range got {
+		if !m.Compressed || m.ContentVersion != 1 {
+			t.Errorf("%+v", m)
+		}
+	}
+	s.Failure = "the model gave no summary"
+	failed := SummaryMessages(s)
+	if len(failed) != 2 || failed[0].Boundary != "" || !failed[1].Content[0].IsError ||
+		string(failed[1].Content[0].Result) != `{"error": "the model gave no summary"}` {
+		t.Errorf("%+v", failed)
+	}
+	s.Failure, s.Text = "", " \n"
+	if blank := SummaryMessages(s); len(blank) != 2 || !blank[1].Content[0].IsError {
+		t.Errorf("%+v", blank)
+	}
+}
+
+func TestSummaryRequestKeepsThePrefix(t *testing.T) {
+	h := &told{}
+	h.user("task")
+	h.assistant(text("working"))
+	b := Build(h.input(t))
+	req, ok := SummaryRequest(b, false)
+	if !ok || len(req.Messages) != 3 || len(req.Tools) != 2 || req.Options.NumCtx != b.Request.Options.NumCtx {
+		t.Fatalf("%+v", req)
+	}
+	was, now := encoded(t, b.Request), encoded(t, req)
+	for i := range was {
+		if was[i] != now[i] {
+			t.Errorf("entry %d changed", i)
+		}
+	}
+	if again, _ := SummaryRequest(b, true); len(again.Tools) != 0 || again.System != req.System {
+		t.Errorf("the second try: %+v", again)
+	}
+}
+
+// TestTwoCompactions: what the first summary named is still sent after the second, if it is still open.
+func TestTwoCompactions(t *testing.T) {
+	h := &told{}
+	compact := func(summary string) {
+		for _, m := range SummaryMessages(Summary{ChatID: "c", Text: summary, Unanswered: Unanswered(h.msgs)}) {
+			m.ID = chat.MessageID(len(h.msgs) + 1)
+			h.msgs = append(h.msgs, m)
+		}
+	}
+	h.user("the open task")
+	h.calls("a")
+	compact("one")
+	h.calls("b")
+	compact("two")
+	got := contents(messages(t, h))
+	if want := "user:" + summaryPreface + "\n\ntwo\nuser:the open task"; got != want {
+		t.Errorf("got\n%s", got)
+	}
+	h.assistant(text("finished"))
+	compact("three")
+	if got, want := contents(messages(t, h)), "user:"+summaryPreface+"\n\nthree"; got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
