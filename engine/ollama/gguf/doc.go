@@ -5,7 +5,7 @@
 //
 // How it works. The model is a table "token, next token": one block of the llama architecture with weights of zero passes the
 // embedding through, every token's embedding marks its state, and the output weights name the successor of each state, so that
-// sampling options do not matter. The template prints the whole prompt (one token per byte) and ends with one control token
+// sampling options do not matter. The template prints the whole prompt (about three bytes per token) and ends with one control token
 // made of the newest user text and a "+" per tool result since, "-" for a result that is an error; that token begins the
 // script. A text without a script leads to Fallback.
 //

@@ -55,8 +55,7 @@ func (w *writer) metadata(v *vocabulary, width int) {
 	w.set("tokenizer.ggml.pre", "gpt-2")
 	w.set("tokenizer.ggml.tokens", v.texts)
 	w.set("tokenizer.ggml.token_type", v.types)
-	// The key has to be there; these two bytes never stand side by side.
-	w.set("tokenizer.ggml.merges", []string{v.bytes[0] + " " + v.bytes[1]})
+	w.set("tokenizer.ggml.merges", v.pairs)
 	w.set("tokenizer.ggml.bos_token_id", uint32(endToken))
 	w.set("tokenizer.ggml.eos_token_id", uint32(endToken))
 	w.set("tokenizer.ggml.add_bos_token", false)

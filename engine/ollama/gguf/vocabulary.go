@@ -23,9 +23,11 @@ type vocabulary struct {
 	next  []int
 	known map[string]bool
 	bytes [256]string
+	pairs []string
 }
 
-// newVocabulary lays out 256 byte tokens, the end, two role marks, and a chain of tokens per script.
+// newVocabulary lays out 256 byte tokens, the end, two role marks, the tokens of the merges, and a chain of tokens per script.
+// Only prompts are made of bytes and merges: they all share one state, from which the Fallback follows.
 func newVocabulary(scripts []Script) (*vocabulary, error) {
 	v := &vocabulary{known: map[string]bool{}, bytes: byteAlphabet()}
 	rest := v.newState()
@@ -36,6 +38,15 @@ func newVocabulary(scripts []Script) (*vocabulary, error) {
 	}
 	for _, text := range []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>"} {
 		if _, err := v.add(text, tokenControl, rest); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range v.merges() {
+		v.pairs = append(v.pairs, p.left+" "+p.right)
+		if v.known[p.left+p.right] {
+			continue
+		}
+		if _, err := v.add(p.left+p.right, tokenNormal, rest); err != nil {
 			return nil, err
 		}
 	}
