@@ -18,7 +18,7 @@ type Options struct {
 	RepeatPenalty *float64 `json:"repeat_penalty,omitempty"`
 	Seed          *int     `json:"seed,omitempty"`
 	Stop          []string `json:"stop,omitempty"`
-	// KeepAlive is a Go duration such as "30m"; "-1" keeps the model loaded, "" leaves the server's value.
+	// KeepAlive is a Go duration such as "30m"; "-1" keeps the model loaded, "" is the adapter's default (30m).
 	KeepAlive string `json:"keep_alive,omitempty"`
 	// Think is "", "true", "false", "low", "medium" or "high".
 	Think string `json:"think,omitempty"`
