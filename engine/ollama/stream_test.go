@@ -272,6 +272,19 @@ func TestPhases(t *testing.T) {
 	})
 }
 
+// TestLoadingOfAListedModel: the server lists the model before it is loaded, but its expiry moves with the clock.
+func TestLoadingOfAListedModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := model(scripted.Reply{Before: 5 * time.Second, Frames: scripted.Words("hi")})
+		m.Load, m.Early = 10*time.Second, true
+		a, _ := serve(t, Options{}, m)
+		h, _, err := listen(t, t.Context(), a, ask("go"))
+		if want := "reading_prompt, loading_model, reading_prompt, streaming"; err != nil || h.phases() != want {
+			t.Errorf("%v: %s", err, h.phases())
+		}
+	})
+}
+
 func TestFaultWhileLoading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := model(scripted.OutOfMemory())

@@ -22,6 +22,8 @@ type Model struct {
 	// Load is how long loading takes; Pace, the time between two pieces of a reply.
 	Load time.Duration
 	Pace time.Duration
+	// Early lists the model while it loads, with an expiry counted from the moment of the question, as real servers do.
+	Early bool
 	// Scripts answer first, then Answer, then Fallback.
 	Scripts []Script
 	Answer  func(*Prompt) Reply
@@ -64,6 +66,7 @@ type stock struct {
 	used     map[int]int
 	loadedAt time.Time
 	expires  time.Time
+	keep     time.Duration
 	window   int
 }
 
@@ -96,7 +99,7 @@ func (m *stock) load(window int, keep time.Duration) time.Duration {
 		m.loadedAt = now.Add(m.Load)
 	}
 	m.window = window
-	m.expires = now.Add(m.Load + keep)
+	m.keep, m.expires = keep, now.Add(m.Load+keep)
 	if m.loadedAt.After(now) {
 		return m.loadedAt.Sub(now)
 	}
@@ -108,5 +111,8 @@ func (m *stock) loaded() (expires time.Time, window int, ok bool) {
 	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.Early && m.window > 0 && m.loadedAt.After(now) {
+		return now.Add(m.keep), m.window, true
+	}
 	return m.expires, m.window, m.window > 0 && !m.loadedAt.After(now) && m.expires.After(now)
 }
