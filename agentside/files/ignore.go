@@ -82,7 +82,11 @@ func ignores(files []*ignoreFile, name string, dir bool) bool {
 		f := files[i]
 		rel := name
 		if f.base != "" {
-			rel = strings.TrimPrefix(name, f.base+"/")
+			below, ok := strings.CutPrefix(name, f.base+"/")
+			if !ok {
+				continue
+			}
+			rel = below
 		}
 		for j := len(f.rules) - 1; j >= 0; j-- {
 			rule := f.rules[j]

@@ -184,10 +184,7 @@ func TestWait(t *testing.T) {
 		if d := time.Since(began); d != 4*time.Second {
 			t.Errorf("waited %v", d)
 		}
-		go func() {
-			time.Sleep(time.Second)
-			b.finish(exit{code: 3})
-		}()
+		time.AfterFunc(time.Second, func() { b.finish(exit{code: 3}) })
 		b.wait(t.Context(), time.Hour)
 		if ended, e := b.state(); !ended || e.code != 3 || time.Since(began) != 5*time.Second {
 			t.Error(ended, e, time.Since(began))
