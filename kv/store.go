@@ -134,7 +134,11 @@ func (s *Store) start(ctx context.Context) error {
 		}
 	}
 	s.epoch = m.Epoch + 1
-	if err := s.writeMeta(false); err != nil {
+	err = s.faults.hit("start epoch")
+	if err == nil {
+		err = s.writeMeta(false)
+	}
+	if err != nil {
 		end()
 		return readOnlyError(err)
 	}
