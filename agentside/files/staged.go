@@ -40,24 +40,34 @@ type staged struct {
 	done bool
 }
 
+// beside opens the directory of a place, which must be the one that was judged.
+func beside(p *place, old before) (*staged, error) {
+	dir, err := p.root.OpenRoot(filepath.Dir(p.rel))
+	if err != nil {
+		return nil, osRefusal(p.shown, "open the directory of", err)
+	}
+	s := &staged{place: p, old: old, dir: dir, base: filepath.Base(p.rel), temp: ".holdfast-" + rand.Text() + ".tmp"}
+	if err := s.stillThere(); err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
 // stage writes data beside the place. Whatever fails, no temporary file stays.
 func stage(p *place, old before, data []byte) (_ *staged, err error) {
-	dir := filepath.Dir(p.rel)
-	if err := p.root.MkdirAll(dir, 0o755); err != nil {
+	if err := p.root.MkdirAll(filepath.Dir(p.rel), 0o755); err != nil {
 		return nil, osRefusal(p.shown, "make the directory of", err)
 	}
-	s := &staged{place: p, old: old, base: filepath.Base(p.rel), temp: ".holdfast-" + rand.Text() + ".tmp"}
-	if s.dir, err = p.root.OpenRoot(dir); err != nil {
-		return nil, osRefusal(p.shown, "open the directory of", err)
+	s, err := beside(p, old)
+	if err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			s.dir.Close()
 		}
 	}()
-	if err := s.stillThere(); err != nil {
-		return nil, err
-	}
 	mode := fs.FileMode(0o644)
 	if old.info != nil {
 		// Nobody may read it before it has the old file's mode.

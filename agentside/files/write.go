@@ -7,8 +7,11 @@ import (
 	"holdfast/engine/chat"
 )
 
-// Write creates or replaces a file of at most 10 MiB. The same content again writes nothing.
+// Write creates or replaces a file of at most 10 MiB, or removes it. The same content again writes nothing.
 func (f *Files) Write(ctx context.Context, req chat.WriteRequest) (chat.Written, error) {
+	if req.Remove && (req.IfMatch == "" || len(req.Content) > 0) {
+		return chat.Written{}, refuse("invalid", req.Path, "Removing %s needs the hash of what is there, and no content.", req.Path)
+	}
 	if len(req.Content) > maxContent {
 		return chat.Written{}, tooLarge(req.Path, int64(len(req.Content)), maxContent)
 	}
@@ -25,8 +28,14 @@ func (f *Files) Write(ctx context.Context, req chat.WriteRequest) (chat.Written,
 	if err != nil {
 		return chat.Written{}, err
 	}
+	if req.Remove && old.info == nil {
+		return chat.Written{}, refuse("not_found", p.shown, "There is no file %s.", p.shown)
+	}
 	if req.IfMatch != "" && req.IfMatch != old.hash {
 		return chat.Written{}, changed(p.shown)
+	}
+	if req.Remove {
+		return f.remove(p, old, req.DryRun)
 	}
 	answer := chat.Written{Path: p.name(), Created: old.info == nil, BeforeHash: old.hash, Hash: hashOf(req.Content),
 		Diff: unified(p.shown, old.data, req.Content)}
@@ -35,6 +44,26 @@ func (f *Files) Write(ctx context.Context, req chat.WriteRequest) (chat.Written,
 	}
 	if err := f.replace(ctx, []change{{place: p, old: old, data: req.Content}}); err != nil {
 		return chat.Written{}, err
+	}
+	return answer, nil
+}
+
+// remove deletes a file that is as it was found. The directories it lies in stay, and so do links to it.
+func (f *Files) remove(p *place, old before, dryRun bool) (chat.Written, error) {
+	answer := chat.Written{Path: p.name(), BeforeHash: old.hash, Diff: unified(p.shown, old.data, nil)}
+	if dryRun {
+		return answer, nil
+	}
+	s, err := beside(p, old)
+	if err != nil {
+		return chat.Written{}, err
+	}
+	defer s.dir.Close()
+	if err := s.unchanged(); err != nil {
+		return chat.Written{}, err
+	}
+	if err := s.dir.Remove(s.base); err != nil {
+		return chat.Written{}, osRefusal(p.shown, "remove", err)
 	}
 	return answer, nil
 }

@@ -76,6 +76,36 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+func TestRemove(t *testing.T) {
+	f := tree(t, map[string]string{"dir/a": "one\n", "link -> dir/a": "", "AGENTS.md": "x"})
+	hash := hashOf([]byte("one\n"))
+	for _, c := range []struct {
+		req  chat.WriteRequest
+		kind string
+	}{
+		{chat.WriteRequest{Path: "dir/a"}, "invalid"},
+		{chat.WriteRequest{Path: "dir/a", IfMatch: hash, Content: []byte("x")}, "invalid"},
+		{chat.WriteRequest{Path: "dir/a", IfMatch: "abc"}, "changed"},
+		{chat.WriteRequest{Path: "none", IfMatch: hash}, "not_found"},
+		{chat.WriteRequest{Path: "dir", IfMatch: hash}, "is_directory"},
+		{chat.WriteRequest{Path: "AGENTS.md", IfMatch: hashOf([]byte("x"))}, "protected"},
+		{chat.WriteRequest{Path: "../a", IfMatch: hash}, "outside_workspace"},
+		{chat.WriteRequest{Path: "dir/a", IfMatch: hash, DryRun: true}, "<nil>"},
+	} {
+		c.req.Remove = true
+		if _, err := f.Write(t.Context(), c.req); refusal(err) != c.kind || content(t, f, "dir/a") != "one\n" {
+			t.Errorf("%+v: %v", c.req, err)
+		}
+	}
+	w, err := f.Write(t.Context(), chat.WriteRequest{Path: "link", IfMatch: hash, Remove: true})
+	if err != nil || w.Path != "dir/a" || w.BeforeHash != hash || w.Hash != "" || !strings.Contains(w.Diff, "-one") {
+		t.Errorf("%+v %v", w, err)
+	}
+	if _, err := os.Lstat(filepath.Join(f.dir, "dir/a")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
 func TestFailedRenameLeavesTheOldFile(t *testing.T) {
 	f := tree(t, map[string]string{"a": "old"})
 	f.rename = func(*os.Root, string, string) error { return errors.New("no") }
