@@ -23,5 +23,7 @@ func (s *Store) Space() (Space, error) {
 		return Space{}, err
 	}
 	path, err := filepath.Abs(s.dir)
-	return Space{Path: path, Free: free, Total: total, Low: free < min(stopBytes, total*stopPercent/100)}, err
+	return Space{Path: path, Free: free, Total: total, Low: isLow(free, total)}, err
 }
+
+func isLow(free, total int64) bool { return free < min(stopBytes, total/100*stopPercent) }
