@@ -13,6 +13,8 @@ const ServerKey = "model_server"
 // ServerSetting is what stands there.
 type ServerSetting struct {
 	URL string `json:"url"`
+	// New: its models have not been given configs yet.
+	New bool `json:"new,omitempty"`
 }
 
 // ConnectInput is the address of another model server.
@@ -20,7 +22,8 @@ type ConnectInput struct {
 	URL string
 }
 
-// Connect goes over to another model server and keeps its address. One that does not answer is taken too: it may come.
+// Connect goes over to another model server and keeps its address. One that does not answer is taken too: it may come. Its models get
+// their configs by EnsureConfigs.
 func (r *Room) Connect(ctx context.Context, _ chat.Principal, in ConnectInput) (chat.ServerStatus, error) {
 	if r.connect == nil {
 		return chat.ServerStatus{}, &chat.Error{Kind: chat.KindForbidden, Message: "The address of the model server is set where Holdfast is started.",
@@ -29,7 +32,7 @@ func (r *Room) Connect(ctx context.Context, _ chat.Principal, in ConnectInput) (
 	if err := r.connect(in.URL); err != nil {
 		return chat.ServerStatus{}, err
 	}
-	err := r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(ServerKey, ServerSetting{URL: in.URL}) })
+	err := r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(ServerKey, ServerSetting{URL: in.URL, New: true}) })
 	if err != nil {
 		return chat.ServerStatus{}, err
 	}

@@ -31,16 +31,17 @@ func (r *Room) Demo(ctx context.Context, _ chat.Principal, _ DemoInput) (chat.Mo
 		if err != nil {
 			return err
 		}
+		out = fresh
 		for _, c := range all {
 			if c.Provider == chat.ProviderDemo {
-				c.Enabled = true
 				out = *c
-				return tx.PutModelConfig(c)
 			}
 		}
-		out = fresh
-		out.IsDefault = len(all) == 0
-		return tx.PutModelConfig(&out)
+		if out.ID == fresh.ID {
+			out.Name = freeName(out.Name, all)
+		}
+		out.Enabled = true
+		return save(tx, &out, all)
 	})
 	return out, err
 }

@@ -9,17 +9,19 @@ import (
 	"holdfast/kv"
 )
 
-// EnsureConfigs makes a Model config for each installed model that can chat, as long as there is none but the demo's. The default is
-// the largest that calls tools and fits the memory. A model server that is away changes nothing and is no error.
+// EnsureConfigs makes a Model config for each installed model that can chat, as long as there is none but the demo, and once after
+// Connect. The default is the largest that calls tools and fits the memory, unless the present one is on this server. A model server
+// that is away changes nothing and is no error.
 //
 //guard:none it makes what every reader of an empty list would get, once
 func (r *Room) EnsureConfigs(ctx context.Context) error {
-	empty, err := r.empty(ctx)
-	if err != nil || !empty {
+	var due bool
+	err := r.store.View(ctx, func(tx *kv.Tx) (err error) {
+		due, err = unmet(tx)
 		return err
-	}
-	if !r.server.Status(ctx).Reachable {
-		return nil
+	})
+	if err != nil || !due || !r.server.Status(ctx).Reachable {
+		return err
 	}
 	installed, err := r.server.Installed(ctx)
 	if err != nil {
@@ -31,30 +33,22 @@ func (r *Room) EnsureConfigs(ctx context.Context) error {
 	}
 	return r.store.Update(ctx, func(tx *kv.Tx) error {
 		// Another page may have done the same while this one asked the server.
-		all, err := tx.ModelConfigs()
-		if err != nil || !onlyDemo(all) {
+		if due, err := unmet(tx); err != nil || !due {
 			return err
 		}
-		for _, c := range made {
-			c := c
-			c.Name = freeName(c.Name, all)
-			if err := tx.PutModelConfig(&c); err != nil {
-				return err
-			}
-			all = append(all, &c)
-		}
-		return settleDefault(tx, made[0].ID)
+		return meet(tx, made)
 	})
 }
 
-func (r *Room) empty(ctx context.Context) (bool, error) {
-	none := false
-	err := r.store.View(ctx, func(tx *kv.Tx) error {
-		all, err := tx.ModelConfigs()
-		none = onlyDemo(all)
-		return err
-	})
-	return none, err
+// unmet says whether the models of the present server still wait for configs.
+func unmet(tx *kv.Tx) (bool, error) {
+	all, err := tx.ModelConfigs()
+	if err != nil || onlyDemo(all) {
+		return err == nil, err
+	}
+	var setting ServerSetting
+	_, err = tx.Site(ServerKey, &setting)
+	return setting.New, err
 }
 
 func onlyDemo(all []*chat.ModelConfig) bool {
@@ -64,6 +58,59 @@ func onlyDemo(all []*chat.ModelConfig) bool {
 		}
 	}
 	return true
+}
+
+// meet adds those of made, the best first, whose model has no config yet.
+func meet(tx *kv.Tx, made []chat.ModelConfig) error {
+	all, err := tx.ModelConfigs()
+	if err != nil {
+		return err
+	}
+	var best chat.ModelConfigID
+	stays := false
+	for _, c := range made {
+		have := ofModel(all, c.Model)
+		if len(have) == 0 {
+			c.Name = freeName(c.Name, all)
+			if err := tx.PutModelConfig(&c); err != nil {
+				return err
+			}
+			have = []*chat.ModelConfig{&c}
+			all = append(all, &c)
+		}
+		for _, h := range have {
+			stays = stays || h.IsDefault
+			if best == "" && h.Enabled {
+				best = h.ID
+			}
+		}
+	}
+	if stays {
+		best = ""
+	}
+	var setting ServerSetting
+	found, err := tx.Site(ServerKey, &setting)
+	if err != nil {
+		return err
+	}
+	if found {
+		setting.New = false
+		if err := tx.PutSite(ServerKey, setting); err != nil {
+			return err
+		}
+	}
+	return settleDefault(tx, best)
+}
+
+// ofModel gives the configs of a model of the model server; it tells names apart without case.
+func ofModel(all []*chat.ModelConfig, model string) []*chat.ModelConfig {
+	var out []*chat.ModelConfig
+	for _, c := range all {
+		if c.Provider == chat.ProviderOllama && strings.EqualFold(c.Model, model) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // configs gives a config for each model that can chat, the best first.
@@ -177,10 +224,7 @@ func enable(tx *kv.Tx, m *chat.InstalledModel) (chat.ModelConfigID, error) {
 		return "", err
 	}
 	oldest := chat.ModelConfigID("")
-	for _, c := range all {
-		if !strings.EqualFold(c.Model, m.Name) {
-			continue
-		}
+	for _, c := range ofModel(all, m.Name) {
 		c.Enabled, c.Capabilities = true, m.Capabilities
 		if err := tx.PutModelConfig(c); err != nil {
 			return "", err

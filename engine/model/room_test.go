@@ -415,3 +415,88 @@ func TestDeleteInstalledDisablesItsConfigs(t *testing.T) {
 		t.Errorf("pulled back: %+v, %v", back, err)
 	}
 }
+
+func TestDemo(t *testing.T) {
+	s := standing(t, scripted.Options{})
+	demo, err := s.Demo(t.Context(), admin, DemoInput{})
+	if err != nil || !demo.IsDefault || demo.Provider != chat.ProviderDemo || demo.Model != DemoModel {
+		t.Fatalf("%+v, %v", demo, err)
+	}
+	// The demo is no reason not to take up the models of a server that comes later, nor to stay the default.
+	s.server.Add(scripted.Model{Name: "real"})
+	all := s.list(t)
+	if len(all) != 2 || all[0].Model != "real:latest" || !all[0].IsDefault {
+		t.Errorf("%+v", all)
+	}
+	if c, err := s.Update(t.Context(), admin, UpdateInput{ID: demo.ID, Fields: Fields{Name: ptr("Toy"), Enabled: ptr(false)}}); err != nil || c.Enabled {
+		t.Errorf("%+v, %v", c, err)
+	}
+	again, err := s.Demo(t.Context(), admin, DemoInput{})
+	if err != nil || again.ID != demo.ID || !again.Enabled || again.Name != "Toy" || again.IsDefault {
+		t.Errorf("%+v, %v", again, err)
+	}
+	_, err = s.Update(t.Context(), admin, UpdateInput{ID: demo.ID, Fields: Fields{Model: ptr("qwen3")}})
+	refuses(t, "a real model as the demo", err, "model")
+	if _, err := s.Demo(t.Context(), member, DemoInput{}); kind(err) != chat.KindForbidden {
+		t.Errorf("by a member: %v", err)
+	}
+}
+
+// Going over to another server: its models get configs, the old ones stay but are no default any more.
+func TestConnect(t *testing.T) {
+	s := standing(t, scripted.Options{Models: []scripted.Model{{Name: "old"}, {Name: "both"}}})
+	if _, err := s.Connect(t.Context(), admin, ConnectInput{"http://127.0.0.1:1"}); kind(err) != chat.KindForbidden {
+		t.Errorf("where the address is fixed: %v", err)
+	}
+	var gone []string
+	s.room.AllowConnect(func(url string) error {
+		if url == "" {
+			return chat.Invalid("url", "no address")
+		}
+		gone = append(gone, url)
+		return nil
+	})
+	both, old := s.list(t)[0], s.list(t)[1]
+	if _, err := s.Default(t.Context(), admin, DefaultInput{old.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DeleteInstalled(t.Context(), admin, DeleteInstalledInput{"both"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Connect(t.Context(), admin, ConnectInput{})
+	refuses(t, "no address", err, "url")
+	if n := len(s.list(t)); n != 2 {
+		t.Errorf("%d configs after a refusal", n)
+	}
+	// The handler on the wire is the same; what it has is what the other server has.
+	s.server.Add(scripted.Model{Name: "both"})
+	s.server.Add(scripted.Model{Name: "new", Size: 5 << 20})
+	removed(t, s, "old")
+	status, err := s.Connect(t.Context(), admin, ConnectInput{"http://other:11434"})
+	if err != nil || !status.Reachable || len(gone) != 1 {
+		t.Fatalf("%+v, %v, %v", status, err, gone)
+	}
+	all := s.list(t)
+	if len(all) != 3 || all[0].Model != "new:latest" || !all[0].IsDefault {
+		t.Errorf("%+v", all)
+	}
+	if c, err := s.Get(t.Context(), admin, GetInput{both.ID}); err != nil || c.Enabled {
+		t.Errorf("a disabled one was enabled: %+v, %v", c, err)
+	}
+	// It happens once.
+	s.server.Add(scripted.Model{Name: "later"})
+	if n := len(s.list(t)); n != 3 {
+		t.Errorf("%d configs later", n)
+	}
+	if _, err := s.Connect(t.Context(), member, ConnectInput{"http://other"}); kind(err) != chat.KindForbidden {
+		t.Errorf("by a member: %v", err)
+	}
+}
+
+// removed takes a model from the server behind the room's back.
+func removed(t *testing.T, s *stand, name string) {
+	t.Helper()
+	if err := s.room.server.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+}

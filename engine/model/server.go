@@ -86,10 +86,7 @@ func (r *Room) DeleteInstalled(ctx context.Context, _ chat.Principal, in DeleteI
 		if err != nil {
 			return err
 		}
-		for _, c := range all {
-			if !strings.EqualFold(c.Model, name) || !c.Enabled {
-				continue
-			}
+		for _, c := range ofModel(all, name) {
 			c.Enabled = false
 			if err := tx.PutModelConfig(c); err != nil {
 				return err

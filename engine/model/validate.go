@@ -39,7 +39,11 @@ func validate(c *chat.ModelConfig, all []*chat.ModelConfig) error {
 	case taken(c.Name, c.ID, all):
 		bad("name", "another model is called so already")
 	}
-	if c.Provider != chat.ProviderOllama {
+	switch {
+	case c.Provider == chat.ProviderDemo && c.Model == DemoModel:
+	case c.Provider == chat.ProviderDemo:
+		bad("model", "the demo has one model, "+DemoModel)
+	case c.Provider != chat.ProviderOllama:
 		bad("provider", "must be "+chat.ProviderOllama)
 	}
 	if c.BaseURL != "" {
