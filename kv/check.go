@@ -105,6 +105,10 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	}
 	err = s.view(func(tx *Tx) error {
 		_, err := tx.t.shared.bt.WriteTo(&contextWriter{ctx: ctx, f: f})
+		if ctx.Err() != nil {
+			// bbolt keeps the text of the writer's error only.
+			return contextError(ctx)
+		}
 		return err
 	})
 	return errors.Join(err, f.Close())
