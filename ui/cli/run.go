@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"context"
+	"io"
+)
+
+// IO is where a command reads and writes.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// usageText is what help prints.
+const usageText = `Holdfast is an appliance on which people run coding agents with local models.
+
+  holdfast [serve] [flags]          serve the web interface; holdfast serve -h lists the flags
+  holdfast chat [flags] [PROMPT|-]  send a prompt and print the answer
+  holdfast token create|list|revoke|login [flags]
+                                    API tokens, and one-time login links
+  holdfast version [--json|--modules]
+  holdfast help                     this text
+`
+
+// Run runs one command. An *Exit says with which code the process is to end; any other error is CodeFailed.
+func Run(ctx context.Context, command string, args []string, std IO) error {
+	switch command {
+	case "help", "-h", "--help", "-help":
+		_, err := io.WriteString(std.Out, usageText)
+		return err
+	}
+	return usage("there is no command " + command + "; holdfast help lists the commands")
+}

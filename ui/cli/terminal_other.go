@@ -1,0 +1,15 @@
+//go:build !linux
+
+package cli
+
+import "os"
+
+// isTerminal takes any character device but the null device for a terminal.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
