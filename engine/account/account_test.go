@@ -188,6 +188,7 @@ func TestCredentialsMustAgree(t *testing.T) {
 		"cookie as bearer":              {bearer(session), false},
 		"bearer":                        {bearer(mine), true},
 		"two bearers of one":            {bearer(mine, mineToo), true},
+		"the other way round":           {bearer(mineToo, mine), true},
 		"two bearers of two":            {bearer(mine, foreign), false},
 		"bearer and own cookie":         {Credentials{Bearers: []string{mine}, Cookies: []string{session}}, true},
 		"bearer and another's cookie":   {Credentials{Bearers: []string{mine}, Cookies: []string{foreignSession}}, false},

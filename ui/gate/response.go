@@ -57,20 +57,14 @@ type body struct {
 	chunks  bool
 }
 
-// Read renews the deadline for a chunk, and lifts it at the end, so that it does not end the handler's context later.
+// Read renews the deadline for a chunk. The server lifts it once the body is whole, so that it does not end a handler's context.
 func (b *body) Read(p []byte) (int, error) {
 	if b.chunks {
 		if err := b.until(time.Now().Add(readWait)); err != nil {
 			return 0, err
 		}
 	}
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		if e := b.until(time.Time{}); e != nil {
-			return n, e
-		}
-	}
-	return n, err
+	return b.ReadCloser.Read(p)
 }
 
 func (b *body) until(t time.Time) error {
