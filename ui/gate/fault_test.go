@@ -214,7 +214,7 @@ func TestHealth(t *testing.T) {
 	if w := p.local("GET", "/readyz"); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"ready":true,"reasons":[],"model_server":"unreachable"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	now.Reasons = []string{"recovering"}
+	now.NotReady = []string{"recovering"}
 	if w := p.local("GET", "/readyz"); w.Code != 503 || w.Header().Get("Retry-After") != "5" || !strings.Contains(w.Body.String(), `["recovering"]`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

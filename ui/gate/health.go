@@ -5,9 +5,10 @@ import (
 	"net/http"
 )
 
-// Readiness is what /readyz says: ready when there are no reasons against it. The model server may be away.
+// Readiness is what /readyz says: ready when nothing is against it. The model server may be away.
 type Readiness struct {
-	Reasons     []string `json:"reasons"`
+	// NotReady are the reasons against it.
+	NotReady    []string `json:"reasons"`
 	ModelServer string   `json:"model_server,omitempty"`
 }
 
@@ -19,19 +20,19 @@ func healthz(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gate) readyz(w http.ResponseWriter, r *http.Request) {
 	now := g.options.Ready()
-	if now.Reasons == nil {
-		now.Reasons = []string{}
+	if now.NotReady == nil {
+		now.NotReady = []string{}
 	}
 	b, err := json.Marshal(struct {
 		Ready bool `json:"ready"`
 		Readiness
-	}{len(now.Reasons) == 0, now})
+	}{len(now.NotReady) == 0, now})
 	if err != nil {
 		WriteError(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if len(now.Reasons) > 0 {
+	if len(now.NotReady) > 0 {
 		w.Header().Set("Retry-After", "5")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
