@@ -41,8 +41,9 @@ type batch struct {
 	cap   int
 
 	mu sync.Mutex // guards the rest
-	// results are in Call order; a nil one is still running. Once closed, late values are dropped.
+	// results are in Call order; a nil one is still running, if it is started. Once closed, late values are dropped.
 	results []*chat.Part
+	started []bool
 	open    int
 	closed  bool
 }
@@ -89,7 +90,8 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 // runBatch runs the Calls and gives their Results in Call order; asked Calls have none. An error is the run's cause, or a failure to
 // make an intent durable; r.kept then holds nothing, the caller decides what is kept.
 func (r *run) runBatch(calls []planned) ([]*chat.Part, error) {
-	b := &batch{r: r, calls: calls, cap: prompt.ResultCap(r.t.window, len(calls)), results: make([]*chat.Part, len(calls))}
+	b := &batch{r: r, calls: calls, cap: prompt.ResultCap(r.t.window, len(calls)), results: make([]*chat.Part, len(calls)),
+		started: make([]bool, len(calls))}
 	for i := range calls {
 		if calls[i].refused != nil {
 			b.results[i] = calls[i].refused
@@ -107,23 +109,54 @@ func (r *run) runBatch(calls []planned) ([]*chat.Part, error) {
 		return nil, err
 	}
 	done := make(chan struct{})
+	// An abandoned Tool may outlive the Turn; the runner joins it at Close.
+	r.e.runner.joined.Go(func() {
+		defer close(done)
+		b.runAll()
+	})
+	b.wait(done)
+	return b.close(), context.Cause(r.ctx)
+}
+
+// runAll runs the Calls as if they were made one after the other: those that only read run concurrently, one that writes waits for all
+// before it and holds up all behind it.
+func (b *batch) runAll() {
 	slots := make(chan struct{}, callsAtOnce)
-	var all sync.WaitGroup
-	for i := range calls {
-		if !calls[i].runs() {
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	for i := range b.calls {
+		p := &b.calls[i]
+		if !p.runs() {
 			continue
 		}
-		r.draft.startCall(calls[i].call.ID, calls[i].call.Name, r.e.now().UTC())
-		all.Go(func() {
+		if p.def.Writes {
+			readers.Wait()
+		}
+		if !b.begin(i) {
+			return
+		}
+		if p.def.Writes {
+			b.one(i)
+			continue
+		}
+		readers.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			b.one(i)
 		})
 	}
-	// An abandoned Tool may outlive the Turn; the runner joins it at Close.
-	r.e.runner.joined.Go(func() { all.Wait(); close(done) })
-	b.wait(done)
-	return b.close(), context.Cause(r.ctx)
+}
+
+// begin marks a Call as started, unless the batch is over.
+func (b *batch) begin(i int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.r.interrupted() {
+		return false
+	}
+	b.started[i] = true
+	b.r.draft.startCall(b.calls[i].call.ID, b.calls[i].call.Name, b.r.e.now().UTC())
+	return true
 }
 
 // wait returns when all Calls have answered, or when the grace after an interrupt is over.
@@ -152,7 +185,7 @@ func (b *batch) close() []*chat.Part {
 			continue
 		}
 		text := chat.TextCut
-		if b.calls[i].def.Effect == chat.ClassEffect {
+		if b.started[i] && b.calls[i].def.Effect == chat.ClassEffect {
 			b.r.mayHaveRun = true
 			text = chat.TextStopped
 		}
@@ -162,33 +195,31 @@ func (b *batch) close() []*chat.Part {
 	return b.results
 }
 
-// prepare keeps the files that will change and makes an intent of every Call with effects durable, together with the whole reply.
+// prepare makes the whole reply durable before the first Call with effects begins.
 func (b *batch) prepare() error {
-	var intents []*chat.Intent
+	effects := false
 	for i := range b.calls {
-		p := &b.calls[i]
-		if !p.runs() || p.def.Effect == chat.ClassRead {
-			continue
-		}
-		if planner, ok := p.tool.(chat.Planner); ok {
-			p.changes = planner.Plan(b.r.ctx, b.env(p), p.call.Args)
-			if err := b.r.checkpointFiles(p.changes); err != nil {
-				return err
-			}
-		}
-		intents = append(intents, b.intent(i))
+		effects = effects || b.calls[i].runs() && b.calls[i].def.Effect != chat.ClassRead
 	}
-	if len(intents) == 0 {
+	if !effects {
 		return nil
 	}
-	return b.r.save.save(func(tx *kv.Tx) error {
-		for _, in := range intents {
-			if err := tx.PutIntent(b.r.id, in); err != nil {
-				return err
-			}
-		}
+	return b.r.save.save(func(*kv.Tx) error { return nil })
+}
+
+// intend keeps the files that a Call is about to change and makes its intent durable. It runs when everything before the Call is done.
+func (b *batch) intend(i int) error {
+	p := &b.calls[i]
+	if p.def.Effect == chat.ClassRead {
 		return nil
-	})
+	}
+	if planner, ok := p.tool.(chat.Planner); ok {
+		p.changes = planner.Plan(b.r.ctx, b.env(p), p.call.Args)
+		if err := b.r.checkpointFiles(p.changes); err != nil {
+			return err
+		}
+	}
+	return b.r.putIntent(b.intent(i))
 }
 
 func (b *batch) intent(i int) *chat.Intent {
@@ -243,6 +274,10 @@ func (b *batch) one(i int) {
 				return
 			}
 			defer unlock()
+		}
+		if err := b.intend(i); err != nil {
+			res = chat.Result{Content: "the call was not started: " + turnError(err).Message, IsError: true}
+			return
 		}
 		res = p.tool.Run(r.ctx, b.env(p), p.call.Args)
 	}()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -173,6 +172,3 @@ func isMissing(err error) bool {
 	var fe *chat.FileError
 	return errors.As(err, &fe) && fe.Kind == "not_found"
 }
-
-// checkpointAge is how long checkpoints are kept.
-const checkpointAge = 14 * 24 * time.Hour

@@ -58,7 +58,13 @@ func (r *run) commitStep(ev chat.Event, msgs []chat.Message, usage *chat.UsageEn
 		return err
 	}
 	write := x.write
+	seen := r.t.reads.changed()
 	x.write = func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
+		if seen != nil {
+			if err := tx.PutFileReads(c.ID, seen); err != nil {
+				return err
+			}
+		}
 		if usage != nil {
 			if err := tx.PutUsage(usage); err != nil {
 				return err

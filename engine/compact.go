@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
@@ -67,7 +68,7 @@ func (r *run) summarise(built prompt.Built) (string, chat.Reply, error) {
 			text += d.Text
 			return nil
 		})
-		if err != nil || text != "" {
+		if text = strings.TrimSpace(text); err != nil || text != "" {
 			return text, reply, err
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"holdfast/engine/chat"
@@ -96,7 +97,7 @@ func (r *run) promptInput() prompt.Input {
 		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
-		TextTools: t.textTools}
+		TextTools: t.textTools, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {
@@ -144,7 +145,7 @@ func (r *run) afterFailedCall(err error) error {
 		return nil
 	}
 	if failure.Kind == chat.KindContextFull && r.t.chat.Turn.Compactions < prompt.MaxCompactions {
-		built := prompt.Build(r.promptInput())
+		built := prompt.Refused(prompt.Build(r.promptInput()))
 		if !prompt.NewestFits(built, maxOutput) {
 			return failure
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
 	"holdfast/kv"
 )
 
@@ -28,6 +29,8 @@ type View struct {
 	Draft     *Draft
 	Workspace *chat.WorkspaceRecord
 	Config    *chat.ModelConfig
+	// CompactAt is the share of the window, in percent, at which the Chat is compacted.
+	CompactAt int
 	// Restorable counts, by user Message, the files that its Turn and all later ones changed.
 	Restorable map[chat.MessageID]int
 }
@@ -58,7 +61,7 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 			}
 		}
 		if m, err := e.configs(tx, v.Chat.ModelConfigID); err == nil {
-			v.Config = &m
+			v.Config, v.CompactAt = &m, prompt.Threshold(nil, m.CompactionThreshold)
 		}
 		v.Restorable, err = restorable(tx, in.ChatID)
 		return err

@@ -19,6 +19,9 @@ const (
 		"read_file or write_file."
 )
 
+// SummaryTool is the name of the card that shows a compaction; no Tool has it.
+const SummaryTool = "chat_summarized"
+
 // TextUnknown names the tools when a Call names none of them; at most 50 are listed.
 func TextUnknown(name string, available []string) string {
 	return "unknown tool \"" + name + "\". Available tools: " + toolList(available) + "."

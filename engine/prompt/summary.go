@@ -9,7 +9,7 @@ import (
 )
 
 // SummaryTool is the name of the card that shows a compaction.
-const SummaryTool = "chat_summarized"
+const SummaryTool = chat.SummaryTool
 
 // Sources of a compaction.
 const (

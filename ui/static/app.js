@@ -59,17 +59,35 @@ function toast(text) {
 }
 
 // Scrolling: the page follows the text only while the reader is at its end.
-let box, atEnd = true, frame = 0
+let box, atEnd = true, frame = 0, last = 0
 const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < 48
+function end(on) {
+  atEnd = on
+  box.classList.toggle('is-following', on)
+}
+function down() {
+  box.scrollTop = box.scrollHeight
+  last = box.scrollTop
+}
 function follow() {
   frame = 0
-  if (atEnd) box.scrollTop = box.scrollHeight
+  if (atEnd) down()
   else $('below').classList.remove('is-off')
 }
 function toEnd() {
-  atEnd = true
+  end(true)
   $('below').classList.add('is-off')
-  box.scrollTop = box.scrollHeight
+  down()
+}
+// Text that came since the last frame makes the end farther away without anybody scrolling: only a way upwards ends the following.
+function scrolled() {
+  const top = box.scrollTop
+  if (near()) {
+    end(true)
+    $('below').classList.add('is-off')
+  } else if (top < last - 1) end(false)
+  last = top
+  if (top < 2 * box.clientHeight) older()
 }
 let loading = false
 async function older() {
@@ -92,17 +110,14 @@ function watchTranscript() {
   box = $('transcript')
   if (!box) return
   const wanted = location.hash && document.querySelector(location.hash)
-  if (!wanted) box.scrollTop = box.scrollHeight
-  atEnd = near()
-  box.addEventListener('scroll', () => {
-    atEnd = near()
-    if (atEnd) $('below').classList.add('is-off')
-    if (box.scrollTop < 2 * box.clientHeight) older()
-  }, { passive: true })
+  if (!wanted) down()
+  end(near())
+  last = box.scrollTop
+  box.addEventListener('scroll', scrolled, { passive: true })
   const touched = () => { if (!frame) frame = requestAnimationFrame(follow) }
   new MutationObserver(touched).observe($('log'), { childList: true, subtree: true, characterData: true })
   new MutationObserver(touched).observe(box.firstElementChild, { childList: true })
-  new ResizeObserver(() => { if (atEnd) box.scrollTop = box.scrollHeight }).observe(box)
+  new ResizeObserver(() => { if (atEnd) down() }).observe(box)
 }
 
 // Counters: data-since counts up, data-until down; Unix milliseconds of this machine's clock.
@@ -341,7 +356,12 @@ function upload(e, file) {
   }
   req.onerror = () => { bar.hidden = true; toast('The import broke off: Holdfast does not answer.') }
   req.open('POST', form.action)
-  req.send(new FormData(form))
+  // The size goes before the file: the server checks it while the bytes come.
+  const data = new FormData()
+  data.append('name', form.elements.name.value)
+  data.append('size', file.files[0].size)
+  data.append('file', file.files[0])
+  req.send(data)
 }
 function size(n) {
   const units = ['B', 'KB', 'MB', 'GB']

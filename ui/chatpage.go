@@ -1,0 +1,215 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/aymanbagabas/go-udiff"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/engine/model"
+	"holdfast/engine/workspace"
+	"holdfast/ui/gate"
+	"holdfast/ui/text"
+	"holdfast/ui/view"
+)
+
+// pageMessages is how many Messages a document holds; older ones are asked for.
+const pageMessages = 100
+
+// page is what every document needs.
+func (s *Site) page(title string) view.Page {
+	return view.Page{Title: title, Assets: s.assets.URL, Icons: s.icons}
+}
+
+// body writes a page whose head is sent already.
+func (s *Site) body(w http.ResponseWriter, r *http.Request, c templ.Component) {
+	if err := c.Render(r.Context(), w); err != nil && r.Context().Err() == nil {
+		s.log.WarnContext(r.Context(), "a page was not written whole", "error", err)
+	}
+}
+
+// document answers with a whole page.
+func (s *Site) document(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	s.body(w, r, c)
+}
+
+// fragment answers with elements that a page puts in place.
+func (s *Site) fragment(w http.ResponseWriter, r *http.Request, c templ.Component) {
+	s.document(w, r, http.StatusOK, c)
+}
+
+// chat is the document of a Chat.
+func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	id := chat.ID(r.PathValue("id"))
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	nav, err := s.nav(ctx, p, id)
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	page := s.page(v.Chat.Title)
+	page.Stream = "/chats/" + string(id) + "/stream"
+	shown := s.chatView(ctx, p, v)
+	draft := draftView(v)
+	shown.Entries = append(s.transcript(v, time.Now()).entries(v.Messages, true), draftEntry(shown.Entries, draft))
+	shown.Older = v.HasMore
+	s.document(w, r, http.StatusOK, view.ChatDocument(view.ChatPage{Page: page, Nav: nav, Chat: shown, Inspector: s.inspector(ctx, p, v)}))
+}
+
+func draftEntry(before []view.Entry, d view.Draft) view.Entry {
+	step := view.DraftStep(d)
+	if n := len(before); n > 0 && view.Join(before[n-1].Step, &step) {
+		step.Joined = true
+	}
+	return view.Entry{Step: &step}
+}
+
+// chatView is the middle column without its entries.
+func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) view.Chat {
+	c := v.Chat
+	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Pinned: c.PinOrder > 0, Rest: rest(c)}
+	if v.Config != nil {
+		out.Model = v.Config.Name
+	}
+	if v.Workspace != nil {
+		out.Workspace, out.Untrusted = v.Workspace.Name, !v.Workspace.Trusted
+	}
+	out.Dock = s.dock(v, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))
+	return out
+}
+
+// modelOptions are the choices of the model picker. A list that cannot be read leaves the Chat's own model.
+func (s *Site) modelOptions(ctx context.Context, p chat.Principal, v engine.View) []view.Option {
+	chosen := v.Chat.ModelConfigID
+	if v.Config != nil {
+		chosen = v.Config.ID
+	}
+	return s.modelChoices(ctx, p, chosen)
+}
+
+func (s *Site) modelChoices(ctx context.Context, p chat.Principal, chosen chat.ModelConfigID) []view.Option {
+	list, err := s.models.List(ctx, p, model.ListInput{})
+	if err != nil {
+		s.log.WarnContext(ctx, "the model configs could not be listed", "error", err)
+		return nil
+	}
+	var out []view.Option
+	for _, m := range list {
+		if m.Enabled {
+			out = append(out, view.Option{Value: string(m.ID), Label: m.Name, Selected: m.ID == chosen || chosen == "" && m.IsDefault})
+		}
+	}
+	return out
+}
+
+func (s *Site) spaceOptions(ctx context.Context, p chat.Principal, chosen chat.WorkspaceID) []view.Option {
+	list, err := s.workspaces.List(ctx, p, workspace.ListInput{})
+	if err != nil {
+		s.log.WarnContext(ctx, "the workspaces could not be listed", "error", err)
+		return nil
+	}
+	out := []view.Option{{Value: "", Label: "No folder", Selected: chosen == ""}}
+	for _, w := range list {
+		out = append(out, view.Option{Value: string(w.ID), Label: w.Name, Selected: w.ID == chosen})
+	}
+	return out
+}
+
+// older answers with the Messages before the first element that the page holds.
+func (s *Site) older(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	id := chat.ID(r.PathValue("id"))
+	before, err := s.firstShown(ctx, p, id, r.FormValue("before"))
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Before: before, Limit: pageMessages})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	s.fragment(w, r, view.OlderEntries(string(id), s.transcript(v, time.Now()).entries(v.Messages, false), v.HasMore))
+}
+
+// firstShown finds the Message behind an element's id: m-ID, x-ID, or s-STEP.
+func (s *Site) firstShown(ctx context.Context, p chat.Principal, id chat.ID, element string) (chat.MessageID, error) {
+	prefix, digits, _ := strings.Cut(element, "-")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, chat.Invalid("before", "It must be the id of an element of the transcript.")
+	}
+	if prefix == "m" || prefix == "x" {
+		return chat.MessageID(n), nil
+	}
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id})
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range v.Messages {
+		if m.Role == chat.RoleAssistant && stepNumber(m) == n {
+			return m.ID, nil
+		}
+	}
+	return 0, chat.NotFound("message")
+}
+
+// inspector is the right column: changed files and processes.
+func (s *Site) inspector(ctx context.Context, p chat.Principal, v engine.View) view.Inspector {
+	out := view.Inspector{ChatID: string(v.Chat.ID)}
+	if v.Workspace == nil {
+		out.Changes.None = "This chat has no workspace."
+		return out
+	}
+	changes, err := s.chats.Changes(ctx, p, engine.ChangesInput{ChatID: v.Chat.ID})
+	if err != nil {
+		out.Changes.Problem = sentence(err)
+	}
+	for _, f := range changes.Files {
+		unified := udiff.Unified(f.Path, f.Path, string(f.Before), string(f.After))
+		if unified != "" {
+			out.Changes.Files = append(out.Changes.Files, text.Diff(f.Path, unified)...)
+		}
+	}
+	if len(out.Changes.Files) > 0 {
+		out.Changes.Message = int64(changes.First)
+	}
+	out.Changes.Since = clock(v.Chat.CreatedAt).Format("15:04")
+	processes, err := s.chats.Processes(ctx, p, engine.ProcessesInput{ChatID: v.Chat.ID})
+	if err != nil {
+		s.log.WarnContext(ctx, "the processes could not be listed", "error", err)
+	}
+	for _, pr := range processes {
+		out.Processes = append(out.Processes, processView(pr))
+	}
+	return out
+}
+
+func processView(p chat.ProcessOutput) view.Process {
+	out := view.Process{ID: p.ID, Command: p.Command, Running: p.Running, Output: p.Output}
+	switch {
+	case p.Running:
+		out.Since = p.StartedAt.UnixMilli()
+	case p.Signal != "":
+		out.Out, out.Failed = "ended by "+p.Signal, true
+	default:
+		out.Out, out.Failed = "exit "+strconv.Itoa(p.ExitCode), p.ExitCode != 0
+	}
+	if p.EndedAt != nil {
+		out.Took = view.Took(p.EndedAt.Sub(p.StartedAt))
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/ui/gate"
+	"holdfast/ui/view"
+)
+
+// done answers an intent: 204, or the error's sentence as a toast (an intent's page drops the body of every other status).
+func (s *Site) done(w http.ResponseWriter, r *http.Request, err error) {
+	s.doneOr(w, r, err, func(e error) templ.Component { return view.Toast("refused", "danger", sentence(e), "") })
+}
+
+func (s *Site) doneOr(w http.ResponseWriter, r *http.Request, err error, show func(error) templ.Component) {
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	var refused *chat.Error
+	if !errors.As(err, &refused) || refused.Kind == chat.KindNotFound || refused.Kind == chat.KindStopping {
+		gate.WriteError(w, r, err)
+		return
+	}
+	s.fragment(w, r, show(err))
+}
+
+func chatID(r *http.Request) chat.ID { return chat.ID(r.PathValue("id")) }
+
+// intent runs a command on the Chat of the address and answers.
+func intent[Out any](s *Site, w http.ResponseWriter, r *http.Request, command func(context.Context, chat.Principal) (Out, error)) {
+	_, err := command(r.Context(), gate.Principal(r.Context()))
+	s.done(w, r, err)
+}
+
+func (s *Site) send(w http.ResponseWriter, r *http.Request) {
+	_, err := s.chats.Send(r.Context(), gate.Principal(r.Context()), engine.SendInput{ChatID: chatID(r), Content: engine.TextParts(r.FormValue("text")),
+		Busy: r.FormValue("behavior"), Key: r.FormValue("key")})
+	s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("composer-error", sentence(e)) })
+}
+
+func (s *Site) interrupt(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		return s.chats.Interrupt(ctx, p, engine.InterruptInput{ChatID: chatID(r)})
+	})
+}
+
+func (s *Site) retry(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		return s.chats.Retry(ctx, p, engine.RetryInput{ChatID: chatID(r)})
+	})
+}
+
+func (s *Site) clear(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		return s.chats.Clear(ctx, p, engine.ClearInput{ChatID: chatID(r)})
+	})
+}
+
+func (s *Site) compact(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		return s.chats.Compact(ctx, p, engine.CompactInput{ChatID: chatID(r)})
+	})
+}
+
+func (s *Site) archive(w http.ResponseWriter, r *http.Request)   { s.setArchived(w, r, true) }
+func (s *Site) unarchive(w http.ResponseWriter, r *http.Request) { s.setArchived(w, r, false) }
+
+func (s *Site) setArchived(w http.ResponseWriter, r *http.Request, archived bool) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		return s.chats.Amend(ctx, p, engine.AmendInput{ChatID: chatID(r), Archived: &archived})
+	})
+}
+
+func (s *Site) deleteChat(w http.ResponseWriter, r *http.Request) {
+	_, err := s.chats.Delete(r.Context(), gate.Principal(r.Context()), engine.DeleteInput{ChatID: chatID(r)})
+	if err != nil {
+		s.done(w, r, err)
+		return
+	}
+	w.Header().Set("Location", "/")
+	w.WriteHeader(http.StatusOK)
+}
+
+func (s *Site) rename(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		title := r.FormValue("title")
+		return s.chats.Amend(ctx, p, engine.AmendInput{ChatID: chatID(r), Title: &title})
+	})
+}
+
+// settings takes the model and the workspace that were picked for a Chat.
+func (s *Site) settings(w http.ResponseWriter, r *http.Request) {
+	in := engine.AmendInput{ChatID: chatID(r)}
+	if err := r.ParseForm(); err != nil {
+		gate.WriteError(w, r, chat.Invalid("form", "It cannot be read."))
+		return
+	}
+	if r.PostForm.Has("model_config_id") {
+		id := chat.ModelConfigID(r.PostForm.Get("model_config_id"))
+		in.ModelConfigID = &id
+	}
+	if r.PostForm.Has("workspace_id") {
+		id := chat.WorkspaceID(r.PostForm.Get("workspace_id"))
+		in.WorkspaceID = &id
+	}
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) { return s.chats.Amend(ctx, p, in) })
+}
+
+func queued(r *http.Request) engine.QueuedInput {
+	n, err := strconv.ParseInt(r.PathValue("n"), 10, 64)
+	if err != nil {
+		n = 0 // no queued message has this id
+	}
+	return engine.QueuedInput{ChatID: chatID(r), QueuedID: chat.MessageID(n)}
+}
+
+func (s *Site) promote(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
+		return s.chats.Promote(ctx, p, queued(r))
+	})
+}
+
+// deleteQueued also serves the edit of a queued Message: the page takes its text into the composer once it is out of the queue.
+func (s *Site) deleteQueued(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
+		return s.chats.DeleteQueued(ctx, p, queued(r))
+	})
+}
+
+func (s *Site) answer(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
+		return s.chats.Answer(ctx, p, engine.AnswerInput{ChatID: chatID(r), CallID: r.PathValue("call"), Decision: r.FormValue("decision"),
+			Reason: r.FormValue("reason")})
+	})
+}
+
+// restore puts files back and says which ones.
+func (s *Site) restore(w http.ResponseWriter, r *http.Request) {
+	out, err := s.chats.Restore(r.Context(), gate.Principal(r.Context()), engine.RestoreInput{ChatID: chatID(r), Message: queued(r).QueuedID})
+	if err != nil {
+		s.done(w, r, err)
+		return
+	}
+	said := "Restored " + view.Count(len(out.Restored), "file") + "."
+	if len(out.Skipped) > 0 {
+		said += " Left alone, since they were changed by somebody else: " + joinShort(out.Skipped) + "."
+	}
+	s.fragment(w, r, view.Toast("restored", "ok", said, ""))
+}
+
+func joinShort(paths []string) string {
+	const shown = 3
+	text := ""
+	for i, p := range paths {
+		if i == shown {
+			return text + " and " + strconv.Itoa(len(paths)-shown) + " more"
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += p
+	}
+	return text
+}
+
+func (s *Site) stopProcess(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
+		return s.chats.StopProcess(ctx, p, engine.StopProcessInput{ChatID: chatID(r), ProcessID: r.PathValue("process")})
+	})
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"strconv"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/ui/view"
+)
+
+// draftView turns the Draft of a Step into what a page shows. A Chat without a running Step gives the empty Draft of the next one, so
+// that there is always an element to grow.
+func draftView(v engine.View) view.Draft {
+	d := v.Draft
+	if d == nil {
+		return view.Draft{Step: v.Chat.StepSeq + 1, ChatID: string(v.Chat.ID), Generation: v.Chat.Generation}
+	}
+	out := view.Draft{Step: d.Step, ChatID: string(v.Chat.ID), Generation: d.Generation}
+	results := map[string]*engine.DraftPart{}
+	for i := range d.Parts {
+		if d.Parts[i].Type == chat.PartToolResult {
+			results[d.Parts[i].CallID] = &d.Parts[i]
+		}
+	}
+	calls := 0
+	addRow := func(row view.Row) {
+		row.N = calls
+		calls++
+		if n := len(out.Parts); n > 0 && len(out.Parts[n-1].Rows) > 0 {
+			out.Parts[n-1].Rows = append(out.Parts[n-1].Rows, row)
+			return
+		}
+		out.Parts = append(out.Parts, view.DraftPart{Rows: []view.Row{row}})
+	}
+	for i := range d.Parts {
+		p := &d.Parts[i]
+		switch p.Type {
+		case chat.PartReasoning:
+			part := view.DraftPart{Reasoning: true, Text: p.Text, Since: p.Since.UnixMilli()}
+			if p.CompletedAt != nil {
+				part.Took = view.Took(p.CompletedAt.Sub(p.Since))
+			}
+			out.Parts = append(out.Parts, part)
+		case chat.PartText:
+			out.Parts = append(out.Parts, view.DraftPart{Text: p.Text})
+		case chat.PartToolCall:
+			addRow(draftRow(p, results[p.CallID], d.Phase))
+		case chat.PartToolResult:
+			if !calledHere(d, p.CallID) {
+				// A Call that a person allowed runs in a Step of its own.
+				addRow(draftRow(p, p, d.Phase))
+			}
+		}
+	}
+	return out
+}
+
+func calledHere(d *engine.Draft, callID string) bool {
+	for i := range d.Parts {
+		if d.Parts[i].Type == chat.PartToolCall && d.Parts[i].CallID == callID {
+			return true
+		}
+	}
+	return false
+}
+
+// draftRow shows a Call while its Step runs.
+func draftRow(call, result *engine.DraftPart, phase chat.Phase) view.Row {
+	row := describeCall(call.ToolName, call.Args)
+	if call.ToolName == chat.SummaryTool {
+		row = view.Row{Kind: view.RowSummary, Target: "earlier messages, for the model"}
+	}
+	switch {
+	case result == nil && phase == chat.PhaseRunningTools:
+		row.State, row.Out = view.RowWaits, "next"
+	case result == nil:
+		row.State, row.Since = view.RowRunning, call.Since.UnixMilli()
+	case result.CompletedAt != nil:
+		describeResult(&row, &result.Part)
+	default:
+		row.State, row.Since = view.RowRunning, result.Since.UnixMilli()
+		if result.LiveBytes > 0 {
+			row.Tail = &view.Tail{Output: result.Live, Facts: view.Bytes(result.LiveBytes) + " so far"}
+		}
+	}
+	return row
+}
+
+// dock gives the phase line, the queue and the composer of a Chat.
+func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
+	c := v.Chat
+	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Archived: c.Archived, Models: models, Spaces: spaces,
+		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
+	for _, q := range v.Queue {
+		d.Queue = append(d.Queue, view.Queued{ID: int64(q.ID), Text: chat.PlainText(q.Content), Urgent: q.Urgent})
+	}
+	if c.Used.Limit > 0 {
+		d.Meter = view.Meter{Used: c.Used.Tokens, Limit: c.Used.Limit, CompactAt: v.CompactAt}
+	}
+	return d
+}
+
+// phaseView says what the Chat does at this moment.
+func phaseView(v engine.View) view.Phase {
+	d := v.Draft
+	switch v.Chat.State {
+	case chat.Pending:
+		return view.Phase{Icon: "i-clock", Name: "Waiting for a free runner"}
+	case chat.Interrupting:
+		return view.Phase{Icon: "i-run", Name: "Stopping", Text: "the model server notices at the next token"}
+	case chat.RequiresAction:
+		return view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "answer the card above"}
+	case chat.Running:
+	default:
+		return view.Phase{}
+	}
+	if d == nil {
+		return view.Phase{Icon: "i-run", Name: "Preparing"}
+	}
+	since := d.PhaseSince.UnixMilli()
+	step := "step " + strconv.Itoa(v.Chat.Turn.Steps+1)
+	switch d.Phase {
+	case chat.PhaseQueued:
+		p := view.Phase{Icon: "i-clock", Name: "Waiting for the model server", Since: since}
+		if d.Place > 0 {
+			p.Text = "place " + strconv.Itoa(d.Place) + " in the queue"
+		}
+		return p
+	case chat.PhaseLoading:
+		return view.Phase{Icon: "i-run", Name: "Loading weights", Since: since}
+	case chat.PhaseReading:
+		return view.Phase{Icon: "i-run", Name: "Reading your prompt", Text: "about " + view.Tokens((d.PromptBytes+2)/3) + " tokens", Since: since}
+	case chat.PhaseRunningTools:
+		return view.Phase{Icon: "i-run", Name: "Running tools", Text: step, Since: since}
+	case chat.PhaseCompacting:
+		return view.Phase{Icon: "i-run", Name: "Summarising earlier messages", Since: since}
+	case chat.PhaseRetrying:
+		return retryPhase(d)
+	}
+	name := "Writing"
+	if n := len(d.Parts); n > 0 && d.Parts[n-1].Type == chat.PartReasoning {
+		name = "Thinking"
+	}
+	return view.Phase{Icon: "i-run", Name: name, Text: step, Since: d.StartedAt.UnixMilli()}
+}
+
+func retryPhase(d *engine.Draft) view.Phase {
+	p := view.Phase{Icon: "i-clock", Warn: true, Name: "Trying again", Since: d.PhaseSince.UnixMilli()}
+	if r := d.Retry; r != nil {
+		p.Text = r.Message
+		if r.MaxAttempts > 0 {
+			p.Text += " Attempt " + strconv.Itoa(r.Attempt+1) + " of " + strconv.Itoa(r.MaxAttempts) + " follows."
+		}
+		if time.Until(r.RetryingAt) > 0 {
+			p.Since, p.Until = 0, r.RetryingAt.UnixMilli()
+		}
+	}
+	return p
+}
+
+// rest says why a Chat rests, where it does not simply wait.
+func rest(c *chat.Chat) view.Rest {
+	r := view.Rest{ChatID: string(c.ID)}
+	if c.State == chat.Failed && c.LastError != nil {
+		r.Queued = c.Queued
+		r.Failure = &view.Failure{Kind: c.LastError.Kind, Message: c.LastError.Message, Detail: c.LastError.Detail, Model: c.LastError.Model,
+			Retryable: c.LastError.Retryable}
+		return r
+	}
+	switch {
+	case c.Archived:
+		r.Reason, r.Queued = "archived", c.Queued
+	case c.State == chat.Waiting && c.RestReason != "":
+		r.Reason, r.Queued = string(c.RestReason), c.Queued
+	}
+	return r
+}

@@ -1,0 +1,179 @@
+package ui
+
+import (
+	"net/http"
+	"os/exec"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/engine/model"
+	"holdfast/engine/workspace"
+	"holdfast/ui/gate"
+	"holdfast/ui/view"
+)
+
+// home is the start of a new Chat. Who has none yet and has not chosen a model is led to one first.
+func (s *Site) home(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	configs, err := s.models.List(ctx, p, model.ListInput{})
+	if err != nil && !readableError(err) {
+		gate.WriteError(w, r, err)
+		return
+	}
+	if len(configs) > 0 && !r.URL.Query().Has("start") {
+		chats, err := s.chats.List(ctx, p, engine.ListInput{Limit: 1})
+		if err != nil {
+			gate.WriteError(w, r, err)
+			return
+		}
+		spaces, err := s.workspaces.List(ctx, p, workspace.ListInput{})
+		if err != nil {
+			gate.WriteError(w, r, err)
+			return
+		}
+		if len(chats.Chats)+len(spaces) == 0 && !onlyDemo(configs) {
+			configs = nil
+		}
+	}
+	if len(configs) == 0 {
+		s.onboarding(w, r, "")
+		return
+	}
+	s.newChat(w, r, http.StatusOK, view.NewChatPage{})
+}
+
+// newChat shows the form of a new Chat, with what was typed when a try was refused.
+func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n view.NewChatPage) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	nav, err := s.nav(ctx, p, "")
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	space := chat.WorkspaceID(r.FormValue("workspace_id"))
+	if space == "" {
+		space = s.lastWorkspace(r)
+	}
+	n.Page = s.page("New chat")
+	n.Page.Stream = "/list/stream"
+	n.Nav, n.Key, n.CanAdd = nav, view.NewKey(), p.Admin()
+	n.Models = s.modelChoices(ctx, p, chat.ModelConfigID(r.FormValue("model_config_id")))
+	n.Spaces = s.spaceOptions(ctx, p, space)
+	for _, o := range n.Spaces {
+		if o.Selected && o.Value != "" {
+			n.Folder = o.Label
+		}
+	}
+	if n.Form.Next == "" {
+		n.Form.Next = "/"
+	}
+	configs, err := s.models.List(ctx, p, model.ListInput{})
+	if err == nil {
+		n.Demo = onlyDemo(configs)
+	}
+	s.document(w, r, status, view.NewChatDocument(n))
+}
+
+func onlyDemo(configs []chat.ModelConfig) bool {
+	for _, c := range configs {
+		if c.Provider != chat.ProviderDemo {
+			return false
+		}
+	}
+	return len(configs) > 0
+}
+
+// lastWorkspace is the one that the person's newest Chat used, else their first.
+func (s *Site) lastWorkspace(r *http.Request) chat.WorkspaceID {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	list, err := s.workspaces.List(ctx, p, workspace.ListInput{})
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	newest, at := chat.WorkspaceID(""), time.Time{}
+	recent, err := s.chats.List(ctx, p, engine.ListInput{Limit: 20})
+	if err == nil {
+		for _, c := range recent.Chats {
+			if c.WorkspaceID != "" && c.UpdatedAt.After(at) {
+				newest, at = c.WorkspaceID, c.UpdatedAt
+			}
+		}
+	}
+	// A folder that was just added is what the person wants now.
+	for _, rec := range list {
+		if newest == "" || rec.CreatedAt.After(at) {
+			newest, at = rec.ID, rec.CreatedAt
+		}
+	}
+	return newest
+}
+
+// create starts a Chat from the form and leads to it.
+func (s *Site) create(w http.ResponseWriter, r *http.Request) {
+	c, err := s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: engine.TextParts(r.FormValue("text")),
+		ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace_id")),
+		Key: r.FormValue("key")})
+	if err != nil {
+		if !readableError(err) {
+			gate.WriteError(w, r, err)
+			return
+		}
+		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Text: r.FormValue("text"), Problem: sentence(err)})
+		return
+	}
+	http.Redirect(w, r, "/chats/"+string(c.ID), http.StatusSeeOther)
+}
+
+// onboarding leads to a first model.
+func (s *Site) onboarding(w http.ResponseWriter, r *http.Request, problem string) {
+	s.document(w, r, http.StatusOK, view.OnboardingDocument(s.onboardingData(r, problem)))
+}
+
+func (s *Site) onboardingData(r *http.Request, problem string) view.OnboardingPage {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	page := view.OnboardingPage{Page: s.page("Welcome"), Server: s.server(r), Demo: p.Admin(), Problem: problem, Pulls: s.pulls.views()}
+	page.Page.Stream = "/models/stream?page=start"
+	page.Start, page.Install = startCommand()
+	if !page.Server.Reachable {
+		return page
+	}
+	list, err := s.models.Installed(ctx, p, model.InstalledInput{})
+	if err != nil {
+		page.Problem = sentence(err)
+	}
+	configs, err := s.models.List(ctx, p, model.ListInput{})
+	if err != nil {
+		page.Problem = sentence(err)
+	}
+	page.Models = installedViews(list, configs, nil)
+	return page
+}
+
+// startCommand is how the model server is started, and how it is got, on this machine.
+func startCommand() (start, install string) {
+	if _, err := exec.LookPath("ollama"); err != nil {
+		return "ollama serve", "Ollama is not installed here. Install it from its own site or your package manager first."
+	}
+	return "ollama serve", ""
+}
+
+// LoginPage writes the page of /login for the gate.
+func (s *Site) LoginPage(w http.ResponseWriter, r *http.Request, state gate.LoginState) {
+	p := view.LoginPage{Page: s.page("Sign in"), Host: s.o.Host, Code: state.Code}
+	if state.Failed != nil {
+		p.Problem = sentence(state.Failed)
+	}
+	s.body(w, r, view.LoginDocument(p))
+}
+
+// ErrorPage writes the refusal of a document for the gate.
+func (s *Site) ErrorPage(w http.ResponseWriter, r *http.Request, e *chat.Error, status int) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	title := "This did not work"
+	if status == http.StatusNotFound {
+		title = "There is nothing here"
+	}
+	s.body(w, r, view.ErrorDocument(view.ErrorPage{Page: s.page(title), Status: status, Title: title, Message: sentence(e), ID: gate.RequestID(r.Context())}))
+}

@@ -1,0 +1,171 @@
+package ui
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/model"
+	"holdfast/ui/gate"
+	"holdfast/ui/view"
+)
+
+// pulls are the downloads that run or failed. They belong to the process, not to the page that began them; Close ends them.
+type pulls struct {
+	ctx  context.Context
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu    sync.Mutex // guards the rest
+	order []string
+	byID  map[string]*download
+	subs  map[chan struct{}]struct{}
+}
+
+type download struct {
+	name    string
+	cancel  context.CancelFunc
+	last    chat.Progress
+	problem string
+	running bool
+}
+
+func newPulls() *pulls {
+	p := &pulls{byID: map[string]*download{}, subs: map[chan struct{}]struct{}{}}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	return p
+}
+
+// Close ends the downloads and waits for them; the model server keeps what it has.
+func (s *Site) Close() {
+	s.pulls.stop()
+	s.pulls.done.Wait()
+}
+
+// start begins a download, unless one of that name runs.
+func (p *pulls) start(name string, pull func(ctx context.Context, progress func(chat.Progress)) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.byID[name]
+	if d != nil && d.running {
+		return
+	}
+	if d == nil {
+		p.order = append(p.order, name)
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	d = &download{name: name, cancel: cancel, running: true, last: chat.Progress{Status: "asking the registry"}}
+	p.byID[name] = d
+	p.touch()
+	p.done.Go(func() {
+		defer cancel()
+		err := pull(ctx, func(x chat.Progress) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			d.last = x
+			p.touch()
+		})
+		p.end(d, ctx, err)
+	})
+}
+
+func (p *pulls) end(d *download, ctx context.Context, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d.running = false
+	if err == nil {
+		delete(p.byID, d.name)
+		p.order = slices.DeleteFunc(p.order, func(n string) bool { return n == d.name })
+	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		d.problem = "Cancelled. What was fetched is kept; Resume goes on from there."
+	} else {
+		d.problem = sentence(err)
+	}
+	p.touch()
+}
+
+func (p *pulls) cancel(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.byID[name]; d != nil {
+		d.cancel()
+	}
+}
+
+// touch wakes the pages that show downloads; the caller holds mu.
+func (p *pulls) touch() {
+	for ch := range p.subs {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (p *pulls) subscribe() (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.subs[ch] = struct{}{}
+	return ch, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.subs, ch)
+	}
+}
+
+func (p *pulls) views() []view.Pull {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []view.Pull
+	for _, name := range p.order {
+		d := p.byID[name]
+		sum := sha256.Sum256([]byte(name))
+		v := view.Pull{ID: hex.EncodeToString(sum[:6]), Name: name, Problem: d.problem, Running: d.running, Done: d.last.Status}
+		if d.last.Total > 0 {
+			v.Percent = int(d.last.Completed * 100 / d.last.Total)
+			v.Done = view.Bytes(d.last.Completed) + " of " + view.Bytes(d.last.Total)
+		}
+		if d.running && d.last.BytesPerSecond > 0 {
+			v.Rate = view.Bytes(d.last.BytesPerSecond) + "/s"
+			v.Left = view.Took(time.Duration(d.last.ETASeconds)*time.Second) + " left"
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// pull begins a download; the page's stream shows how it goes.
+func (s *Site) pull(w http.ResponseWriter, r *http.Request) {
+	p, name := gate.Principal(r.Context()), r.FormValue("name")
+	if !p.Admin() {
+		gate.WriteError(w, r, &chat.Error{Kind: chat.KindForbidden, Message: "Only an admin may do this."})
+		return
+	}
+	if name == "" {
+		s.fragment(w, r, view.FormError("pull-error", "Write the name of a model, such as qwen3:8b."))
+		return
+	}
+	s.pulls.start(name, func(ctx context.Context, progress func(chat.Progress)) error {
+		_, err := s.models.Pull(ctx, p, model.PullInput{Name: name, Progress: progress})
+		return err
+	})
+	s.fragment(w, r, templ.Join(view.FormError("pull-error", ""), view.PullList(s.pulls.views())))
+}
+
+func (s *Site) cancelPull(w http.ResponseWriter, r *http.Request) {
+	if p := gate.Principal(r.Context()); !p.Admin() {
+		gate.WriteError(w, r, &chat.Error{Kind: chat.KindForbidden, Message: "Only an admin may do this."})
+		return
+	}
+	s.pulls.cancel(r.FormValue("name"))
+	w.WriteHeader(http.StatusNoContent)
+}

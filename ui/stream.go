@@ -1,0 +1,254 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/ui/gate"
+	"holdfast/ui/view"
+)
+
+// listEvery is how often at most the sidebar follows changes of other Chats.
+const listEvery = 250 * time.Millisecond
+
+// chatReader is one page that follows a Chat: it remembers what the page shows and sends the difference.
+type chatReader struct {
+	s   *Site
+	p   chat.Principal
+	id  chat.ID
+	out *frames
+	// prev is the id of the last entry before the Draft's element, draft that of the Draft's own step.
+	prev    string
+	draft   int64
+	cursor  view.DraftCursor
+	version int64
+	epoch   int64
+	last    chat.MessageID
+	phase   view.Phase
+}
+
+// chatStream is the one stream of a chat page. The first frame brings the page from what it says it shows (at) to the present.
+func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
+	ctx, p, id := r.Context(), gate.Principal(r.Context()), chat.ID(r.PathValue("id"))
+	watch, err := s.chats.Watch(ctx, p, engine.WatchInput{ChatID: id})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer watch.Stop()
+	list, err := s.chats.WatchList(ctx, p, engine.WatchListInput{})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer list.Stop()
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	reader := &chatReader{s: s, p: p, id: id, out: openFrames(w)}
+	at := r.Header.Get("Last-Event-ID")
+	if at == "" {
+		at = r.URL.Query().Get("at")
+	}
+	reader.shows(at)
+	s.seen(ctx, p, id)
+	defer s.seen(context.WithoutCancel(ctx), p, id)
+	if err := reader.whole(ctx, v); err != nil {
+		return
+	}
+	err = reader.follow(ctx, watch.C, list.C)
+	if err != nil && ctx.Err() == nil {
+		s.log.DebugContext(ctx, "a chat stream ended", "error", err)
+	}
+}
+
+// endStream answers a stream that cannot open. What is not there any more ends the page's asking.
+func endStream(w http.ResponseWriter, r *http.Request, err error) {
+	var refused *chat.Error
+	if errors.As(err, &refused) && refused.Kind == chat.KindNotFound {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	gate.WriteError(w, r, err)
+}
+
+// seen moves the read mark. It is worth no failure of the stream.
+func (s *Site) seen(ctx context.Context, p chat.Principal, id chat.ID) {
+	if _, err := s.chats.Seen(ctx, p, engine.SeenInput{ChatID: id}); err != nil && ctx.Err() == nil {
+		s.log.DebugContext(ctx, "the read mark was not moved", "chat", id, "error", err)
+	}
+}
+
+// shows notes what the page says it ends with: the Draft's element and the entry before it, "s-7.m-31".
+func (c *chatReader) shows(at string) {
+	draft, prev, _ := strings.Cut(at, ".")
+	n, err := strconv.ParseInt(strings.TrimPrefix(draft, "s-"), 10, 64)
+	if err == nil && strings.HasPrefix(draft, "s-") {
+		c.draft, c.prev = n, prev
+	}
+}
+
+// follow sends a frame for each wake until the reader leaves.
+func (c *chatReader) follow(ctx context.Context, wakes, list <-chan struct{}) error {
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	<-pause.C
+	changed, waiting := false, false
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ping.C:
+			err = c.out.ping()
+		case <-wakes:
+			err = c.next(ctx)
+		case <-list:
+			changed = true
+		case <-pause.C:
+			waiting = false
+		}
+		if err == nil && changed && !waiting {
+			changed, waiting = false, true
+			pause.Reset(listEvery)
+			err = c.list(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *chatReader) list(ctx context.Context) error {
+	list, err := c.s.chatList(ctx, c.p, c.id)
+	if err != nil {
+		return err
+	}
+	return c.out.send(ctx, patch{html: view.ChatsList(list)})
+}
+
+// next reads the Chat and sends what is new: the Draft's growth alone, or everything that a commit changed.
+func (c *chatReader) next(ctx context.Context) error {
+	v, err := c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, After: c.last})
+	if err != nil {
+		return err
+	}
+	if v.Chat.Version != c.version {
+		if v, err = c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, Limit: pageMessages}); err != nil {
+			return err
+		}
+		if v.Chat.State.AtRest() {
+			c.s.seen(ctx, c.p, c.id)
+		}
+		return c.whole(ctx, v)
+	}
+	var patches []patch
+	for _, p := range c.cursor.Next(draftView(v)) {
+		patches = append(patches, patch{selector: p.Selector, mode: p.Mode, html: p.HTML})
+	}
+	if phase := phaseView(v); phase != c.phase {
+		c.phase = phase
+		patches = append(patches, patch{html: view.PhaseLine(phase)})
+	}
+	if len(patches) == 0 {
+		return nil
+	}
+	return c.out.send(ctx, patches...)
+}
+
+// whole sends what follows the last entry that the page has, in one event at the Draft's place, and all that surrounds the transcript.
+func (c *chatReader) whole(ctx context.Context, v engine.View) error {
+	entries := c.s.transcript(v, time.Now()).entries(v.Messages, true)
+	draft := draftView(v)
+	from := after(entries, c.prev)
+	patches := []patch{}
+	if from < 0 || c.draft == 0 || c.epoch != 0 && c.epoch != v.Chat.HistoryEpoch {
+		all := append(entries, draftEntry(entries, draft))
+		patches = append(patches, patch{selector: "#log", mode: "inner", html: view.Entries(all)})
+	} else {
+		if from > 0 {
+			patches = append(patches, patch{html: view.EntryItem(entries[from-1])})
+		}
+		news := append(entries[from:len(entries):len(entries)], draftEntry(entries, draft))
+		patches = append(patches, patch{selector: "#s-" + strconv.FormatInt(c.draft, 10), mode: "outer", html: view.Entries(news)})
+	}
+	c.prev = ""
+	if n := len(entries); n > 0 {
+		c.prev = entryID(entries[n-1])
+	}
+	c.out.id = "s-" + strconv.FormatInt(draft.Step, 10) + "." + c.prev
+	c.draft, c.version, c.epoch, c.last = draft.Step, v.Chat.Version, v.Chat.HistoryEpoch, v.Chat.Chain.LastID
+	c.cursor.Shown(draft)
+	c.phase = phaseView(v)
+	shown := c.s.chatView(ctx, c.p, v)
+	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v))})
+	return c.out.send(ctx, patches...)
+}
+
+// after gives the place behind the entry with this element id; 0 when the page has no entry yet, -1 when it is not there.
+func after(entries []view.Entry, id string) int {
+	if id == "" {
+		return 0
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entryID(entries[i]) == id {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func entryID(e view.Entry) string {
+	switch {
+	case e.Ask != nil:
+		return "m-" + strconv.FormatInt(e.Ask.ID, 10)
+	case e.Step != nil:
+		return "s-" + strconv.FormatInt(e.Step.N, 10)
+	}
+	return "x-" + strconv.FormatInt(e.Mark.ID, 10)
+}
+
+// listStream follows the sidebar of pages that show no Chat.
+func (s *Site) listStream(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	list, err := s.chats.WatchList(ctx, p, engine.WatchListInput{})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer list.Stop()
+	out := openFrames(w)
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		chats, err := s.chatList(ctx, p, "")
+		if err != nil {
+			return
+		}
+		if err := out.send(ctx, patch{html: view.ChatsList(chats)}); err != nil {
+			return
+		}
+		for quiet := true; quiet; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-list.C:
+				quiet = false
+			case <-ping.C:
+				if err := out.ping(); err != nil {
+					return
+				}
+			}
+		}
+	}
+}

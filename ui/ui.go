@@ -1,0 +1,140 @@
+package ui
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/model"
+	"holdfast/engine/workspace"
+	"holdfast/ui/gallery"
+	"holdfast/ui/gate"
+	"holdfast/ui/static"
+	"holdfast/ui/text"
+)
+
+// proseCache bounds the HTML of committed text that is kept, in bytes.
+const proseCache = 32 << 20
+
+// Options are what the pages need. Assets "" serves the embedded files.
+type Options struct {
+	Chats      *engine.Guarded
+	Account    *account.Guarded
+	Models     *model.Guarded
+	Workspaces *workspace.Guarded
+	Log        *slog.Logger
+	Dev        bool
+	Assets     string
+	Version    string
+	// Host is the address that the sign-in page names.
+	Host string
+}
+
+// Site serves the pages.
+type Site struct {
+	chats      *engine.Guarded
+	account    *account.Guarded
+	models     *model.Guarded
+	workspaces *workspace.Guarded
+	log        *slog.Logger
+	assets     *static.Assets
+	icons      string
+	prose      *text.Cache
+	pulls      *pulls
+	gallery    *gallery.Handler
+	o          Options
+}
+
+// New makes the pages. It fails when a static file is missing from the binary.
+func New(o Options) (*Site, error) {
+	assets, err := static.New(o.Assets)
+	if err != nil {
+		return nil, err
+	}
+	icons, err := assets.Icons()
+	if err != nil {
+		return nil, err
+	}
+	var shown *gallery.Handler
+	if o.Dev {
+		if shown, err = gallery.New(assets); err != nil {
+			return nil, err
+		}
+	}
+	return &Site{gallery: shown, chats: o.Chats, account: o.Account, models: o.Models, workspaces: o.Workspaces, log: o.Log, assets: assets, icons: icons,
+		prose: text.NewCache(proseCache), pulls: newPulls(), o: o}, nil
+}
+
+// Routes is the table of all pages, intents and streams.
+func (s *Site) Routes() []gate.Route {
+	user := func(pattern string, h http.HandlerFunc) gate.Route {
+		return gate.Route{Pattern: pattern, Policy: gate.User, Handler: h}
+	}
+	stream := func(pattern string, h http.HandlerFunc) gate.Route {
+		return gate.Route{Pattern: pattern, Policy: gate.User, Handler: h, Kind: gate.Stream}
+	}
+	form := func(pattern string, h http.HandlerFunc) gate.Route {
+		return gate.Route{Pattern: pattern, Policy: gate.User, Handler: h, Kind: gate.Document}
+	}
+	routes := []gate.Route{
+		{Pattern: "GET /static/{file...}", Policy: gate.Public, Handler: s.assets, Kind: gate.Asset},
+		user("GET /{$}", s.home),
+		form("POST /chats", s.create),
+		{Pattern: "GET /chats", Policy: gate.User, Handler: http.HandlerFunc(s.searchChats), Kind: gate.Intent},
+		user("GET /chats/{id}", s.chat),
+		stream("GET /chats/{id}/stream", s.chatStream),
+		stream("GET /list/stream", s.listStream),
+		{Pattern: "GET /chats/{id}/rows/{message}/{call}", Policy: gate.User, Handler: http.HandlerFunc(s.row), Kind: gate.Intent},
+		user("POST /chats/{id}/older", s.older),
+		user("POST /chats/{id}/messages", s.send),
+		user("POST /chats/{id}/interrupt", s.interrupt),
+		user("POST /chats/{id}/retry", s.retry),
+		user("POST /chats/{id}/clear", s.clear),
+		user("POST /chats/{id}/compact", s.compact),
+		user("POST /chats/{id}/archive", s.archive),
+		user("POST /chats/{id}/unarchive", s.unarchive),
+		user("POST /chats/{id}/delete", s.deleteChat),
+		user("POST /chats/{id}/title", s.rename),
+		user("POST /chats/{id}/settings", s.settings),
+		user("POST /chats/{id}/queue/{n}/promote", s.promote),
+		user("POST /chats/{id}/queue/{n}/delete", s.deleteQueued),
+		user("POST /chats/{id}/queue/{n}/edit", s.deleteQueued),
+		user("POST /chats/{id}/approvals/{call}", s.answer),
+		user("POST /chats/{id}/checkpoints/{n}/restore", s.restore),
+		user("POST /chats/{id}/processes/{process}/stop", s.stopProcess),
+	}
+	routes = append(routes, s.settingsRoutes(user, form)...)
+	if s.gallery != nil {
+		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))
+	}
+	return routes
+}
+
+func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Route) []gate.Route {
+	return []gate.Route{
+		user("GET /models", s.modelsPage),
+		{Pattern: "GET /models/stream", Policy: gate.User, Handler: http.HandlerFunc(s.modelsStream), Kind: gate.Stream},
+		user("POST /models/pull", s.pull),
+		user("POST /models/pull/cancel", s.cancelPull),
+		{Pattern: "POST /models/import", Policy: gate.User, Handler: http.HandlerFunc(s.importModel), MaxBody: gate.UnboundedBody},
+		user("POST /models/delete", s.deleteInstalled),
+		form("POST /models/configs", s.createConfig),
+		user("POST /models/configs/{id}", s.updateConfig),
+		user("POST /models/configs/{id}/default", s.defaultConfig),
+		user("POST /models/configs/{id}/delete", s.deleteConfig),
+		form("POST /models/demo", s.demoModel),
+		user("POST /models/server", s.connectServer),
+		user("GET /workspaces", s.workspacesPage),
+		form("POST /workspaces", s.addWorkspace),
+		user("POST /workspaces/{id}/trust", s.trustWorkspace),
+		user("POST /workspaces/{id}/delete", s.deleteWorkspace),
+		user("GET /tokens", s.tokensPage),
+		form("POST /tokens", s.createToken),
+		user("POST /tokens/{id}/revoke", s.revokeToken),
+	}
+}
+
+// clock is the zone in which times are shown: that of the machine.
+func clock(t time.Time) time.Time { return t.Local() }
