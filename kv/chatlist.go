@@ -194,8 +194,8 @@ func (tx *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 	}
 	var out []*chat.Chat
 	err = tx.t.scan(bChild, parent, nil, func(r row) (bool, error) {
-		if _, err := decodeRecord(bChild, r.key, r.value); err != nil {
-			return false, err
+		if !tx.indexed(bChild, r, 2*idSize) {
+			return true, nil
 		}
 		c, found, err := tx.Chat(chat.ID(toID(r.key[idSize:]).String()))
 		if err != nil {
@@ -244,8 +244,8 @@ func (tx *Tx) PendingChats(limit int) ([]*chat.Chat, error) {
 
 func (tx *Tx) scanActive(prefix []byte, fn func(chat.ID) (bool, error)) error {
 	return tx.t.scan(bActive, prefix, nil, func(r row) (bool, error) {
-		if _, err := decodeRecord(bActive, r.key, r.value); err != nil {
-			return false, err
+		if !tx.indexed(bActive, r, idSize+1) {
+			return true, nil
 		}
 		id := toID(r.key[len(r.key)-idSize:])
 		if h, found, err := tx.chatHead(chat.ID(id.String())); err == nil && found {
@@ -255,4 +255,15 @@ func (tx *Tx) scanActive(prefix []byte, fn func(chat.ID) (bool, error)) error {
 		}
 		return fn(chat.ID(id.String()))
 	})
+}
+
+// indexed says whether an index record can be followed. All it says stands in its key, so a damaged one is counted and followed as long as
+// the key has its size: one bad bit must not hold up the recovery of all other Chats.
+func (tx *Tx) indexed(b bucket, r row, size int) bool {
+	_, err := decodeRecord(b, r.key, r.value)
+	var d *DamageError
+	if errors.As(err, &d) {
+		tx.s.damages.add(d.Damage)
+	}
+	return len(r.key) >= size
 }

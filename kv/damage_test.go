@@ -242,7 +242,79 @@ func TestDamagedChatStandsInTheListAsDamaged(t *testing.T) {
 	closeStore(t, s)
 }
 
-// vandalise changes a closed store in ways that a flipped bit does not, all with right checksums.
+func TestDamagedIndexRecordHoldsNobodyUp(t *testing.T) {
+	dir := t.TempDir()
+	_, pending, _ := smallStore(t, dir)
+	withBolt(t, dir, func(bt *bolt.Tx) error {
+		for _, b := range []bucket{bActive, bChild} {
+			bk := bt.Bucket([]byte(b.String()))
+			var keys [][]byte
+			if err := bk.ForEach(func(k, _ []byte) error { keys = append(keys, bytes.Clone(k)); return nil }); err != nil {
+				return err
+			}
+			for _, key := range keys {
+				if err := bk.Put(key, []byte("bad")); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	s := openTest(t, dir, faults{})
+	defer closeStore(t, s)
+	view(t, s, func(tx *Tx) error {
+		active, err1 := tx.ActiveChats()
+		first, err2 := tx.PendingChats(1)
+		children, err3 := tx.Children(pending.ID)
+		if len(active) != 2 || len(first) != 1 || first[0].ID != pending.ID || len(children) != 1 {
+			t.Errorf("active %v, pending %v, %d children", active, idsOf(first), len(children))
+		}
+		return errors.Join(err1, err2, err3)
+	})
+	if got := s.Damages(); len(got) != 3 {
+		t.Errorf("the damage is listed as %v", got)
+	}
+}
+
+// nth gives a copy of the n-th record under a prefix.
+func nth(tx *Tx, b bucket, prefix []byte, n int) (row, error) {
+	var rows []row
+	err := tx.t.scan(b, prefix, nil, func(r row) (bool, error) {
+		rows = append(rows, row{bytes.Clone(r.key), bytes.Clone(r.value)})
+		return true, nil
+	})
+	if err == nil && len(rows) <= n {
+		err = errors.New("there is no such record")
+	}
+	if err != nil {
+		return row{}, err
+	}
+	return rows[n], nil
+}
+
+func removeNth(b bucket, n int) func(*Tx) error {
+	return func(tx *Tx) error {
+		r, err := nth(tx, b, nil, n)
+		if err != nil {
+			return err
+		}
+		return tx.t.delete(b, r.key)
+	}
+}
+
+// swapMessages puts the second and third Message of a Chat in each other's place.
+func swapMessages(tx *Tx, chat id16) error {
+	a, err1 := nth(tx, bMessage, chat[:], 1)
+	b, err2 := nth(tx, bMessage, chat[:], 2)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	x, err1 := decodeRecord(bMessage, a.key, a.value)
+	y, err2 := decodeRecord(bMessage, b.key, b.value)
+	return errors.Join(err1, err2, tx.t.put(bMessage, a.key, y.head, y.body), tx.t.put(bMessage, b.key, x.head, x.body))
+}
+
+// Every harm here has right checksums.
 func TestCheckFindsWhatChecksumsDoNot(t *testing.T) {
 	origin := t.TempDir()
 	_, damagedChat, otherChat := smallStore(t, origin)
@@ -254,62 +326,30 @@ func TestCheckFindsWhatChecksumsDoNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nth := func(tx *Tx, b bucket, prefix []byte, n int) (row, error) {
-		var rows []row
-		err := tx.t.scan(b, prefix, nil, func(r row) (bool, error) {
-			rows = append(rows, row{bytes.Clone(r.key), bytes.Clone(r.value)})
-			return true, nil
-		})
-		if err == nil && len(rows) <= n {
-			err = errors.New("there is no such record")
-		}
-		if err != nil {
-			return row{}, err
-		}
-		return rows[n], nil
-	}
-	remove := func(b bucket, n int) func(*Tx) error {
-		return func(tx *Tx) error {
-			r, err := nth(tx, b, nil, n)
-			if err != nil {
-				return err
-			}
-			return tx.t.delete(b, r.key)
-		}
-	}
 	cases := map[string]struct {
 		harm func(tx *Tx) error
 		noun string
 	}{
-		"first message removed":  {remove(bMessage, 0), "message"},
-		"middle message removed": {remove(bMessage, 2), "message"},
+		"first message removed":  {removeNth(bMessage, 0), "message"},
+		"middle message removed": {removeNth(bMessage, 2), "message"},
 		"last message removed": {func(tx *Tx) error {
 			r, err := nth(tx, bMessage, key[:], 5)
 			return errors.Join(err, tx.t.delete(bMessage, r.key))
 		}, "message"},
-		"mark removed": {remove(bMark, 0), "message"},
-		"two messages swapped": {func(tx *Tx) error {
-			a, err1 := nth(tx, bMessage, otherKey[:], 1)
-			b, err2 := nth(tx, bMessage, otherKey[:], 2)
-			if err := errors.Join(err1, err2); err != nil {
-				return err
-			}
-			x, err1 := decodeRecord(bMessage, a.key, a.value)
-			y, err2 := decodeRecord(bMessage, b.key, b.value)
-			return errors.Join(err1, err2, tx.t.put(bMessage, a.key, y.head, y.body), tx.t.put(bMessage, b.key, x.head, x.body))
-		}, "message"},
+		"mark removed":         {removeNth(bMark, 0), "message"},
+		"two messages swapped": {func(tx *Tx) error { return swapMessages(tx, otherKey) }, "message"},
 		"message of no chat": {func(tx *Tx) error {
 			return tx.t.put(bMessage, sequenceKey(bytes.Repeat([]byte{9}, idSize), 1), make([]byte, hashSize), []byte(`{}`))
 		}, "message"},
 		"mark of no chat": {func(tx *Tx) error {
 			return tx.t.put(bMark, sequenceKey(bytes.Repeat([]byte{9}, idSize), 1), make([]byte, hashSize), []byte(`{}`))
 		}, "mark"},
-		"active index short":     {remove(bActive, 0), "active"},
+		"active index short":     {removeNth(bActive, 0), "active"},
 		"active index long":      {func(tx *Tx) error { return tx.t.putEmpty(bActive, append([]byte{2}, otherKey[:]...)) }, "active"},
-		"child index short":      {remove(bChild, 0), "child"},
+		"child index short":      {removeNth(bChild, 0), "child"},
 		"child index long":       {func(tx *Tx) error { return tx.t.putEmpty(bChild, append(otherKey[:], key[:]...)) }, "child"},
-		"file ref short":         {remove(bFileRef, 0), "fileref"},
-		"queue gone":             {remove(bQueue, 0), "chat"},
+		"file ref short":         {removeNth(bFileRef, 0), "fileref"},
+		"queue gone":             {removeNth(bQueue, 0), "chat"},
 		"counter too low":        {func(tx *Tx) error { return tx.t.putJSON(bMeta, nextIDKey, 2) }, "meta"},
 		"meta gone":              {func(tx *Tx) error { return tx.t.delete(bMeta, nextIDKey) }, "meta"},
 		"content is no JSON":     {func(tx *Tx) error { return tx.t.put(bUser, key[:], nil, []byte("{")) }, "user"},

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -159,7 +161,7 @@ func openBolt(path string, maxBytes int64) (db *bolt.DB, err error) {
 		Timeout:         openWait,
 		FreelistType:    bolt.FreelistMapType,
 		InitialMmapSize: initialMap,
-		MaxSize:         int(maxBytes),
+		MaxSize:         int(min(maxBytes, math.MaxInt)),
 	})
 	switch {
 	case err == nil:
@@ -252,8 +254,9 @@ const maxSpills = 24
 // Close refuses new work, commits what was accepted, marks the store clean and closes it. Further calls give the same answer.
 func (s *Store) Close() error {
 	s.end.once.Do(func() {
-		s.end.closed.Store(true)
+		// First, so that a check that still runs sees its end before it sees a closed store.
 		s.end.endChecks()
+		s.end.closed.Store(true)
 		s.end.checks.Wait()
 		s.committer.close()
 		var err error
@@ -292,6 +295,10 @@ func isNoSpace(err error) bool {
 
 // syncDir makes renames in a directory durable.
 func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		// Windows syncs no directories; a rename there is durable with the file system's own log.
+		return nil
+	}
 	d, err := os.Open(path)
 	if err != nil {
 		return err

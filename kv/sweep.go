@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,6 +129,7 @@ func (s *Store) sweepReceipts(ctx context.Context) (int, error) {
 // sweepFiles looks at old files first, then at what is in use, so that a file named in between is either in use or fresh.
 func (s *Store) sweepFiles(ctx context.Context) (int, error) {
 	limit := s.now().Add(-keepUnreferenced)
+	s.files.forget(limit)
 	old, err := s.files.olderThan(limit)
 	if err != nil || len(old) == 0 {
 		return 0, err
@@ -173,6 +175,13 @@ func (f *files) olderThan(limit time.Time) (map[string]bool, error) {
 		}
 	}
 	return old, nil
+}
+
+// forget drops the notes that have had their time.
+func (f *files) forget(limit time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.fresh, func(_ string, at time.Time) bool { return at.Before(limit) })
 }
 
 // remove takes a file away unless it was put or named since limit. Whoever puts it meanwhile waits.
