@@ -36,7 +36,7 @@ func browser(t *testing.T) context.Context {
 		chromedp.Flag("hide-scrollbars", false)}
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
-	ctx, timeout := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, timeout := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(func() { timeout(); cancel(); stop() })
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("start %s (Debian: apt-get install chromium): %v", bin, err)
@@ -247,3 +247,5 @@ func shot(file string, whole bool, width int64) chromedp.Action {
 		return nil
 	})
 }
+
+func awaits(p *cdpruntime.EvaluateParams) *cdpruntime.EvaluateParams { return p.WithAwaitPromise(true) }

@@ -2,10 +2,13 @@ package gallery
 
 import "holdfast/ui/view"
 
-var (
-	server = view.Server{Reachable: true, Address: "127.0.0.1:11434", Version: "0.17.4", Memory: "24 GB", Disk: "31 GB"}
-	note   = view.ServerNote{State: "ok", Text: "Model server ready · nothing sent out"}
-)
+func server() view.Server {
+	return view.Server{Reachable: true, Address: "127.0.0.1:11434", Version: "0.17.4", Memory: "24 GB", Disk: "31 GB"}
+}
+
+func note() view.ServerNote {
+	return view.ServerNote{State: "ok", Text: "Model server ready · nothing sent out"}
+}
 
 func installed() []view.Model {
 	return []view.Model{
@@ -26,7 +29,7 @@ func pulls() []view.Pull {
 }
 
 func onboarding(p view.Page) view.OnboardingPage {
-	return view.OnboardingPage{Page: p, Server: server, Models: installed(), Demo: true}
+	return view.OnboardingPage{Page: p, Server: server(), Models: installed(), Demo: true}
 }
 
 func noServer(p view.Page) view.OnboardingPage {
@@ -35,14 +38,14 @@ func noServer(p view.Page) view.OnboardingPage {
 }
 
 func models(p view.Page) view.ModelsPage {
-	return view.ModelsPage{Page: p, Note: note, Server: server, Models: installed(), Pulls: pulls(), Admin: true, Configs: []view.ModelConfig{
+	return view.ModelsPage{Page: p, Note: note(), Server: server(), Models: installed(), Pulls: pulls(), Admin: true, Configs: []view.ModelConfig{
 		{ID: "a", Name: "qwen3-coder:30b", Model: "qwen3-coder:30b", Window: 32768, Options: "thinking as the model does", Default: true, Tools: "auto", Can: []string{"tools"}},
 		{ID: "b", Name: "Careful", Model: "gpt-oss:20b", Window: 16384, Options: "thinking high", Missing: true, Think: "high", Tools: "auto", KeepAlive: "30m", Can: []string{"tools", "thinking"}},
 	}}
 }
 
 func workspaces(p view.Page) view.WorkspacesPage {
-	return view.WorkspacesPage{Page: p, Note: note, Admin: true, Spaces: []view.Workspace{
+	return view.WorkspacesPage{Page: p, Note: note(), Admin: true, Spaces: []view.Workspace{
 		{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14},
 		{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3},
 		{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, Problem: "The folder is not there."},
@@ -50,7 +53,7 @@ func workspaces(p view.Page) view.WorkspacesPage {
 }
 
 func tokens(p view.Page) view.TokensPage {
-	return view.TokensPage{Page: p, Note: note, Fresh: "hf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", Tokens: []view.Token{
+	return view.TokensPage{Page: p, Note: note(), Fresh: "hf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", Tokens: []view.Token{
 		{ID: "1", Name: "editor on the laptop", Created: "12 November", LastUsed: "2 minutes ago", Expires: "10 February"},
 		{ID: "2", Name: "dashboard", Created: "1 October", ReadOnly: true},
 		{ID: "3", Name: "old script", Created: "3 March", LastUsed: "May", Expires: "1 June", Expired: true},

@@ -48,7 +48,7 @@ func states(p view.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = view.SettingsNav("", note).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = view.SettingsNav("", note()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -96,6 +96,9 @@ func codeFrame(lang string, body HTML) HTML {
 		`</header><pre class="chroma" tabindex="0"><code>` + body + `</code></pre></div>`
 }
 
+// Plain makes text of a person, a model or a tool fit to be shown as it is, escaped by the template.
+func Plain(s string) string { return clean(s) }
+
 // clean makes text fit for a page: NUL is shown as U+2400, line ends are LF, invalid UTF-8 is U+FFFD. A lone carriage return would
 // end a line of a server-sent event.
 func clean(s string) string {

@@ -3,6 +3,8 @@ package view
 import (
 	"strconv"
 	"strings"
+
+	"holdfast/ui/text"
 )
 
 func rowClass(r Row) string {
@@ -64,6 +66,7 @@ func lastLines(s string, n int) string {
 
 // found cuts s around the first place where query stands, whatever its case; hit is empty when it does not.
 func found(s, query string) (before, hit, after string) {
+	s = text.Plain(s)
 	if query == "" {
 		return s, "", ""
 	}

@@ -1,0 +1,98 @@
+package view
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"holdfast/engine/chat"
+	"holdfast/ui/text"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden compares components with testdata/NAME.html.
+func TestGolden(t *testing.T) {
+	hostile := `</pre></body><script>alert("x")</script>` + "\r'\x00"
+	tests := map[string]templ.Component{
+		"ask": AskItem(Ask{ID: 7, ChatID: "c", Text: hostile, Day: "Today, 20 November", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Restore: 1, Refs: []Ref{{Icon: "i-file", Label: "a.go"}}}),
+		"step": StepItem(Step{N: 3, ChatID: "c", Parts: []Part{{Reasoning: &Reasoning{Took: "2 s", Blocks: text.Prose("Hm.")}}, {Prose: text.Prose("One.\n\n```go\nx := 1\n```")},
+			{Rows: []Row{{N: 0, Kind: RowRead, Path: "a/b.go", Out: "lines 1–9", Took: "0.1 s", Fetch: "/chats/c/rows/9/x"}, {N: 1, Kind: RowRun, State: RowWaits, Target: hostile, Out: "waits for you", Ask: &Approval{Post: "/chats/c/approvals/x", Command: hostile, Directory: "/tmp/w", Workspace: "w"}}}}},
+			Note: "Interrupted by you", Meta: &Meta{Facts: []string{"m:1b", "19 s"}}}),
+		"draft-empty": StepItem(DraftStep(Draft{Step: 4, ChatID: "c"})),
+		"mark":        MarkItem(Mark{ID: 9, Icon: "i-fold", Text: "Compacted"}),
+		"row-tail":    RowItem(1, Row{N: 2, Kind: RowRun, State: RowRunning, Target: "make", Out: "running", Since: 1, Fetch: "/f", Tail: &Tail{Output: "1\n2\n3\n4\n5\n6\n7\n", Facts: "7 lines", Stop: "/stop"}}),
+		"row-body":    RowBody(Body{Note: hostile, Terminal: text.Terminal(hostile), Source: text.Source("a.go", "1\tpackage a"), Diffs: text.Diff("a.go", "@@ -1 +1 @@\n-a\n+b\n"), Facts: "2 KB left out"}),
+		"failure":     RestNote(Rest{ChatID: "c", Failure: &Failure{Kind: chat.KindOutOfMemory, Message: hostile, Detail: "It needs 67 GB.", ID: "0197"}, Queued: 2}),
+		"rest":        RestNote(Rest{ChatID: "c", Reason: "interrupted", Queued: 1}),
+		"rest-none":   RestNote(Rest{}),
+		"dock": ChatDock(Dock{ChatID: "c", Key: "k", Running: true, Phase: Phase{Icon: "i-clock", Warn: true, Name: "Retrying", Text: "attempt 2 of 25", Until: 5}, Queue: []Queued{{ID: 4, Text: hostile}},
+			Models: []Option{{Value: "a", Label: "m:1b", Selected: true}}, Meter: Meter{Used: 100, Limit: 1000, CompactAt: 70, Parts: []MeterPart{{Name: "Messages", Tokens: 100, Tone: "p1"}}}}),
+		"chats": ChatsList(ChatList{Groups: []ChatGroup{{Name: "Today", Rows: []ChatRow{{ID: "c", Title: hostile, Summary: "s", When: "now", State: ChatWaiting, Adds: 1, Here: true, Unread: true}}}}}),
+		"hits":  SearchHits(Hits{Query: "TIDE", Rows: []ChatRow{{ID: "c", Title: "The tide table", Query: "TIDE"}}, Searched: 3}),
+		"login": LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", Code: `"><b>`}),
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := markup(t, c) + "\n"
+			if strings.ContainsAny(got, "\r\x00") {
+				t.Error("a carriage return or a NUL is in the page")
+			}
+			file := "testdata/" + name + ".html"
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(want) != got {
+				t.Errorf("%s differs (-update writes it):\n%s", file, got)
+			}
+		})
+	}
+}
+
+func TestWords(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 96: "96", 999: "999", 1000: "1k", 4600: "4.6k", 18_400: "18.4k", 131_072: "131.1k", 2_000_000: "2M"} {
+		if got := Tokens(n); got != want {
+			t.Errorf("Tokens(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{4096: "4k", 32768: "32k", 131072: "131k", 262144: "262k", 8000: "8k"} {
+		if got := Window(n); got != want {
+			t.Errorf("Window(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 640_000: "640 KB", 1_500_000: "1.5 MB", 18_600_000_000: "18.6 GB", 274_000_000: "274 MB", 999_999: "1.0 MB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0.0 s", 100 * time.Millisecond: "0.1 s", 12 * time.Second: "12 s", 124 * time.Second: "2 m 04 s", 18 * time.Minute: "18 min", 185 * time.Minute: "3 h 05 m", -1: ""} {
+		if got := Took(d); got != want {
+			t.Errorf("Took(%v) = %s, want %s", d, got, want)
+		}
+	}
+	for want, got := range map[string]string{"1 file": Count(1, "file"), "3 files": Count(3, "file"), "0 matches": Count(0, "match"), "6 entries": Count(6, "entry")} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := js("/a'b\\</script>\u2028😀"); got != `'/a\u0027b\u005c\u003c/script\u003e\u2028\ufffd'` {
+		t.Errorf("js: %s", got)
+	}
+	if dir, base := splitPath("a/b/c/"); dir != "a/b/" || base != "c/" {
+		t.Errorf("splitPath: %q %q", dir, base)
+	}
+	if !Join(&Step{Parts: []Part{{Rows: []Row{{}}}}}, &Step{Parts: []Part{{Rows: []Row{{}}}}}) || Join(&Step{Parts: []Part{{Rows: []Row{{}}}}}, &Step{Parts: []Part{{Prose: text.Prose("x")}}}) || Join(nil, nil) {
+		t.Error("Join")
+	}
+}
