@@ -125,7 +125,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	metrics := metric.New()
-	places, err := agentside.New(agentside.Options{Data: o.data, State: o.data, Log: log})
+	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Log: log})
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
 	}
 	server := ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")})
-	demo := scripted.Memory(scripted.Demo())
+	demo := scripted.Memory(scripted.New(scripted.Options{Models: []scripted.Model{scripted.Demo()}}))
 	demoURL, err := ollama.ParseURL(demo.URL)
 	if err != nil {
 		return nil, err
