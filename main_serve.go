@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,15 +41,17 @@ const shutdownTime = 10 * time.Second
 
 // serveOptions are the flags and variables of serve.
 type serveOptions struct {
-	data      string
-	listen    list
-	hosts     list
-	ollama    string
-	logLevel  string
-	logFormat string
-	noOpen    bool
-	dev       bool
-	assets    string
+	data   string
+	listen list
+	hosts  list
+	// ollama is the model server's address; fixed when it was given at the start, so that pages cannot change it.
+	ollama      string
+	ollamaFixed bool
+	logLevel    string
+	logFormat   string
+	noOpen      bool
+	dev         bool
+	assets      string
 	// turns is how many Turns run at once, slots how many calls of one model.
 	turns, slots int
 	bounds       engine.Bounds
@@ -84,6 +87,7 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	if flags.NArg() > 0 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "serve takes no arguments, got " + flags.Arg(0)}
 	}
+	o.ollamaFixed = o.ollama != ""
 	if len(o.listen) == 0 {
 		o.listen = list{firstOf(os.Getenv("HOLDFAST_LISTEN"), "127.0.0.1:8420")}
 	}
@@ -111,8 +115,8 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}
-	if err := os.MkdirAll(o.data, 0o700); err != nil {
-		return fmt.Errorf("make the data directory %s: %w", o.data, err)
+	if err := kv.PrepareDir(o.data, false); err != nil {
+		return err
 	}
 	lock, err := kv.LockDir(o.data, kv.LockInfo{PID: os.Getpid(), Started: time.Now(), BootID: bootID(), Version: version})
 	if err != nil {
@@ -124,6 +128,9 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := o.readSite(ctx, store); err != nil {
+		return err
+	}
 	metrics := metric.New()
 	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Log: log})
 	if err != nil {
@@ -134,6 +141,20 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return errors.Join(err, closePlaces(places))
 	}
 	return errors.Join(h.serve(ctx, o, lock, stdout), closePlaces(places), h.demo.Close())
+}
+
+// readSite takes what the site configuration says where no flag or variable does.
+func (o *serveOptions) readSite(ctx context.Context, store *kv.Store) error {
+	if o.ollamaFixed {
+		return nil
+	}
+	var setting model.ServerSetting
+	err := store.View(ctx, func(tx *kv.Tx) error {
+		_, err := tx.Site(model.ServerKey, &setting)
+		return err
+	})
+	o.ollama = setting.URL
+	return err
 }
 
 // house is everything that is wired, ready to listen.
@@ -150,11 +171,16 @@ type house struct {
 
 // wire makes the rooms and hands each what it needs. It touches neither network nor store.
 func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics *metric.Registry, log *slog.Logger) (*house, error) {
-	address, err := ollama.ParseURL(o.ollama)
-	if err != nil {
+	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
+		address, err := ollama.ParseURL(url)
+		if err != nil {
+			return nil, err
+		}
+		return ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")}), nil
+	}}
+	if err := server.connect(o.ollama); err != nil {
 		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
 	}
-	server := ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")})
 	demo := scripted.Memory(scripted.New(scripted.Options{Models: []scripted.Model{scripted.Demo()}}))
 	demoURL, err := ollama.ParseURL(demo.URL)
 	if err != nil {
@@ -167,10 +193,14 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 	}
 	accounts := account.New(store, log, time.Now)
 	models := model.New(store, server, time.Now)
+	if !o.ollamaFixed {
+		models.AllowConnect(server.connect)
+	}
 	spaces := workspace.New(store, places, time.Now)
 	o.bounds.RunningTurns = o.turns
-	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel}, call.Options{})
+	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel}, call.Options{FreeMemory: server.freeMemory})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
+		Forget: places.Forget, HalveWindow: models.HalveWindow,
 		Metric: metrics, Log: log, Bounds: o.bounds})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, demo: demo, metrics: metrics, log: log}
@@ -189,18 +219,6 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 	return h, nil
 }
 
-// providers sends each call to the adapter that its Model config names.
-type providers map[string]chat.Model
-
-// Stream makes the call on the request's provider.
-func (p providers) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {
-	m := p[req.Provider]
-	if m == nil {
-		return chat.Reply{}, &chat.Error{Kind: chat.KindConfig, Message: "The model config names an unknown provider.", Detail: req.Provider}
-	}
-	return m.Stream(ctx, req, yield)
-}
-
 // serve binds, recovers, prints where it is, and serves until ctx ends.
 func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, stdout io.Writer) error {
 	listeners, err := gate.Listen(ctx, o.listen)
@@ -214,13 +232,16 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	all := append(listeners, socket)
 	base, end := context.WithCancelCause(context.Background())
 	defer end(nil)
-	g, err := h.gate(o, listeners)
+	g, site, err := h.gate(o, listeners)
 	if err != nil {
 		return errors.Join(err, closeAll(all))
 	}
 	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.engine.Start(ctx)); err != nil {
 		return errors.Join(err, closeAll(all))
 	}
+	var kept sync.WaitGroup
+	defer kept.Wait()
+	kept.Go(func() { h.keep(base) })
 	server := g.Server(base)
 	failed := make(chan error, len(all))
 	for _, l := range all {
@@ -243,6 +264,7 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	defer cancel()
 	err = h.engine.Close(stopCtx)
 	end(chat.CauseShutdown)
+	site.Close()
 	err = errors.Join(broken, err, server.Shutdown(stopCtx))
 	if broken == nil {
 		<-failed
@@ -253,17 +275,37 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	return err
 }
 
-func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, error) {
+// sweepEvery is how often what has had its time is removed from the store.
+const sweepEvery = time.Hour
+
+// keep sweeps the store at the start and then hourly, until ctx ends.
+func (h *house) keep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if _, err := h.store.Sweep(ctx); err != nil && ctx.Err() == nil {
+			h.log.Warn("the store could not be swept", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.Site, error) {
 	routes, site, err := h.routes(listeners)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var addresses []net.Addr
 	for _, l := range listeners {
 		addresses = append(addresses, l.Addr())
 	}
-	return gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.hosts,
+	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.hosts,
 		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, Ready: h.ready}, routes...)
+	return g, site, err
 }
 
 func (h *house) ready() gate.Readiness {

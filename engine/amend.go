@@ -112,5 +112,12 @@ func (e *Engine) Delete(ctx context.Context, p chat.Principal, in DeleteInput) (
 	}
 	e.feed.touch(in.ChatID)
 	e.feed.touchOwner(p.UserID)
+	if e.ports.forget == nil {
+		return Done{}, nil
+	}
+	if err := e.ports.forget(in.ChatID); err != nil {
+		// The Chat is gone all the same; what is left of its processes' output goes with the next sweep.
+		e.log.Warn("files of a deleted chat were left", "chat", in.ChatID, "error", err)
+	}
 	return Done{}, nil
 }

@@ -94,7 +94,7 @@ func (e *Engine) Restore(ctx context.Context, _ chat.Principal, in RestoreInput)
 	if len(order) == 0 {
 		return out, chat.NotFound("checkpoint")
 	}
-	ws, err := e.workspaces(ctx, c.WorkspaceID)
+	ws, err := e.ports.workspaces(ctx, c.WorkspaceID)
 	if err != nil {
 		return out, err
 	}

@@ -20,10 +20,14 @@ type Options struct {
 	// Configs resolves model configs; Workspaces opens workspaces by id.
 	Configs    Configs
 	Workspaces OpenWorkspace
-	Metric     *metric.Registry
-	Log        *slog.Logger
-	Now        func() time.Time
-	Bounds     Bounds
+	// Forget removes what a deleted Chat left beside the files; may be nil.
+	Forget func(chat.ID) error
+	// HalveWindow makes a config's window half as large, once, after out_of_memory; may be nil.
+	HalveWindow func(context.Context, chat.ModelConfigID) (tokens int64, halved bool, err error)
+	Metric      *metric.Registry
+	Log         *slog.Logger
+	Now         func() time.Time
+	Bounds      Bounds
 }
 
 // Configs finds the Model config of a Turn inside a transaction: the named one, or the default where it is empty, gone or disabled.
@@ -82,18 +86,25 @@ func (b Bounds) withDefaults() Bounds {
 
 // Engine runs Turns. Make it with New, Start it, and Close it; Close joins everything that it started.
 type Engine struct {
-	store      *kv.Store
-	model      chat.Model
-	tools      Tools
-	configs    Configs
-	workspaces OpenWorkspace
-	log        *slog.Logger
-	now        func() time.Time
-	bounds     Bounds
-	meters     *meters
+	store  *kv.Store
+	model  chat.Model
+	tools  Tools
+	ports  ports
+	log    *slog.Logger
+	now    func() time.Time
+	bounds Bounds
+	meters *meters
 
 	feed   *feed
 	runner *runner
+}
+
+// ports are the single functions that other rooms hand in.
+type ports struct {
+	configs     Configs
+	workspaces  OpenWorkspace
+	forget      func(chat.ID) error
+	halveWindow func(context.Context, chat.ModelConfigID) (int64, bool, error)
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -104,7 +115,8 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, configs: o.Configs, workspaces: o.Workspaces, log: o.Log, now: o.Now,
+	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
+		ports:  ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, halveWindow: o.HalveWindow},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.feed = newFeed()
 	e.runner = newRunner(e)

@@ -69,7 +69,7 @@ func (e *Engine) workspaceOf(ctx context.Context, id chat.ID) (chat.Workspace, e
 	if err != nil || c.WorkspaceID == "" {
 		return nil, err
 	}
-	return e.workspaces(ctx, c.WorkspaceID)
+	return e.ports.workspaces(ctx, c.WorkspaceID)
 }
 
 // ChangesInput names the Chat whose changed files are asked for.

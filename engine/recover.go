@@ -217,7 +217,7 @@ const (
 
 // fileState compares the files of a checked Call with what they were before and would be after it.
 func (e *Engine) fileState(ctx context.Context, in *chat.Intent) fileState {
-	ws, err := e.workspaces(ctx, in.Workspace)
+	ws, err := e.ports.workspaces(ctx, in.Workspace)
 	if err != nil {
 		return filesNeither
 	}

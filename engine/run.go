@@ -93,7 +93,7 @@ func (r *run) begin(c *chat.Chat) error {
 	t := &r.t
 	t.chat = c
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
-		if t.config, err = r.e.configs(tx, c.ModelConfigID); err != nil {
+		if t.config, err = r.e.ports.configs(tx, c.ModelConfigID); err != nil {
 			return err
 		}
 		if t.history, err = tx.Messages(c.ID, kv.MessageQuery{}); err != nil {
@@ -113,7 +113,7 @@ func (r *run) begin(c *chat.Chat) error {
 	}
 	t.window = windowOf(t.config)
 	if t.record != nil {
-		if t.workspace, err = r.e.workspaces(r.ctx, t.record.ID); err != nil {
+		if t.workspace, err = r.e.ports.workspaces(r.ctx, t.record.ID); err != nil {
 			return workspaceError(t.record, err)
 		}
 	}

@@ -144,6 +144,9 @@ func (r *run) afterFailedCall(err error) error {
 		r.draft.clear()
 		return nil
 	}
+	if failure.Kind == chat.KindOutOfMemory && r.halved() {
+		return nil
+	}
 	if failure.Kind == chat.KindContextFull && r.t.chat.Turn.Compactions < prompt.MaxCompactions {
 		built := prompt.Refused(prompt.Build(r.promptInput()))
 		if !prompt.NewestFits(built, maxOutput) {
@@ -160,6 +163,26 @@ func (r *run) afterFailedCall(err error) error {
 		return nil
 	}
 	return failure
+}
+
+// halved tries the Step with half the window, once for the config's life, when the model did not fit into memory.
+func (r *run) halved() bool {
+	if r.e.ports.halveWindow == nil {
+		return false
+	}
+	tokens, halved, err := r.e.ports.halveWindow(r.ctx, r.t.config.ID)
+	if err != nil {
+		r.e.log.Warn("the window could not be halved", "chat", r.id, "error", err)
+	}
+	if !halved || err != nil {
+		return false
+	}
+	r.e.log.Warn("the model did not fit into memory; its window is halved", "model", r.t.config.Model, "window", tokens)
+	r.t.window = int(tokens)
+	r.t.config.Options.NumCtx = int(tokens)
+	r.t.chat.Used = chat.ContextUse{}
+	r.draft.clear()
+	return true
 }
 
 // recognise turns Calls that the model wrote as text into Calls; the Draft is rebuilt, so nobody sees both.

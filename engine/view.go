@@ -60,7 +60,7 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 				return err
 			}
 		}
-		if m, err := e.configs(tx, v.Chat.ModelConfigID); err == nil {
+		if m, err := e.ports.configs(tx, v.Chat.ModelConfigID); err == nil {
 			v.Config, v.CompactAt = &m, prompt.Threshold(nil, m.CompactionThreshold)
 		}
 		v.Restorable, err = restorable(tx, in.ChatID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"holdfast/engine"
@@ -88,8 +89,46 @@ func whenOf(at, now time.Time) string {
 	return at.Format("2 Jan")
 }
 
-// serverNote is the model server in one line.
+// noteFresh is how long the line about the model server holds without asking it again: no page waits for a server that hangs.
+const noteFresh = 5 * time.Second
+
+// noteCache keeps the line about the model server.
+type noteCache struct {
+	mu    sync.Mutex // guards the rest
+	note  view.ServerNote
+	at    time.Time
+	asked bool
+}
+
+// serverNote is the model server in one line, as it was a moment ago. Only the very first page waits for an answer.
 func (s *Site) serverNote(ctx context.Context, p chat.Principal) view.ServerNote {
+	c := &s.note
+	c.mu.Lock()
+	fresh := time.Since(c.at) < noteFresh
+	first := c.at.IsZero()
+	if fresh || c.asked && !first {
+		defer c.mu.Unlock()
+		return c.note
+	}
+	c.asked = true
+	c.mu.Unlock()
+	ask := func(ctx context.Context) view.ServerNote {
+		note := s.askServer(ctx, p)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.note, c.at, c.asked = note, time.Now(), false
+		return note
+	}
+	if first {
+		return ask(ctx)
+	}
+	s.pulls.done.Go(func() { ask(s.pulls.ctx) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.note
+}
+
+func (s *Site) askServer(ctx context.Context, p chat.Principal) view.ServerNote {
 	status, err := s.models.Status(ctx, p, model.StatusInput{})
 	switch {
 	case err != nil:

@@ -44,6 +44,7 @@ type Site struct {
 	prose      *text.Cache
 	pulls      *pulls
 	gallery    *gallery.Handler
+	note       noteCache
 	o          Options
 }
 

@@ -157,3 +157,10 @@ func (s *slots) queued() int {
 	}
 	return n
 }
+
+// busy says whether a call of the model runs or waits.
+func (s *slots) busy(model string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes[model] != nil
+}

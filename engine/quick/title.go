@@ -59,6 +59,7 @@ func titleRequest(base *chat.Request, firstUser, lastTurns string) *chat.Request
 	options.Temperature, options.Stop, options.Think = &zero, nil, "false"
 	return &chat.Request{
 		Class:     chat.ClassQuick,
+		Provider:  base.Provider,
 		Model:     base.Model,
 		Options:   options,
 		MaxTokens: titleTokens,

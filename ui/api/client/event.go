@@ -1,0 +1,160 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"holdfast/engine/chat"
+)
+
+// Frame is one message of the chat stream. Its Events are applied together, in order.
+type Frame struct {
+	ChatID  chat.ID `json:"chat_id"`
+	Version int64   `json:"version"`
+	Events  []Event `json:"events"`
+}
+
+// Event is one of the *Event types below.
+type Event interface {
+	// EventType gives the field "type".
+	EventType() string
+}
+
+// StatusEvent says where the Chat stands; every stream begins with one.
+type StatusEvent struct {
+	Type      string     `json:"type"`
+	Status    chat.State `json:"status"`
+	Phase     chat.Phase `json:"phase,omitempty"`
+	Archived  bool       `json:"archived"`
+	QueueHeld bool       `json:"queue_held"`
+}
+
+// HistoryResetEvent: drop all Messages that you hold.
+type HistoryResetEvent struct {
+	Type         string `json:"type"`
+	HistoryEpoch int64  `json:"history_epoch"`
+}
+
+// MessageEvent is a committed Message.
+type MessageEvent struct {
+	Type    string  `json:"type"`
+	Message Message `json:"message"`
+}
+
+// QueueEvent is the whole queue.
+type QueueEvent struct {
+	Type         string          `json:"type"`
+	QueueVersion int64           `json:"queue_version"`
+	Queued       []QueuedMessage `json:"queued_messages"`
+}
+
+// ErrorEvent is why the Chat stands in error, or why the stream ends.
+type ErrorEvent struct {
+	Type  string `json:"type"`
+	Error Error  `json:"error"`
+}
+
+// ActionRequiredEvent lists the Calls that wait for a person.
+type ActionRequiredEvent struct {
+	Type      string     `json:"type"`
+	ToolCalls []OpenCall `json:"tool_calls"`
+	// Deadline is null for permission cards, which have none.
+	Deadline *Time `json:"deadline"`
+}
+
+// OpenCall is a Call without a Result.
+type OpenCall struct {
+	CallID   string          `json:"tool_call_id"`
+	ToolName string          `json:"tool_name"`
+	Args     json.RawMessage `json:"args"`
+}
+
+// RetryEvent: the attempt failed and another follows.
+type RetryEvent struct {
+	Type        string    `json:"type"`
+	Attempt     int       `json:"attempt"`
+	MaxAttempts int       `json:"max_attempts"`
+	DelayMS     int64     `json:"delay_ms"`
+	RetryingAt  Time      `json:"retrying_at"`
+	Kind        chat.Kind `json:"kind"`
+	Message     string    `json:"message"`
+	StatusCode  int       `json:"status_code,omitempty"`
+}
+
+// PreviewResetEvent: drop all parts that you hold; those of this generation follow.
+type PreviewResetEvent struct {
+	Type       string `json:"type"`
+	Generation int64  `json:"generation_attempt"`
+}
+
+// PartEvent is a new piece of a part of the uncommitted reply. Offset counts the bytes of the text that came before it.
+type PartEvent struct {
+	Type       string    `json:"type"`
+	Generation int64     `json:"generation_attempt"`
+	Seq        int64     `json:"seq"`
+	PartIndex  int       `json:"part_index"`
+	Offset     int64     `json:"offset"`
+	Role       chat.Role `json:"role"`
+	Part       Part      `json:"part"`
+}
+
+// Types of events.
+const (
+	TypeStatus         = "status"
+	TypeHistoryReset   = "history_reset"
+	TypeMessage        = "message"
+	TypeQueue          = "queue_update"
+	TypeError          = "error"
+	TypeActionRequired = "action_required"
+	TypeRetry          = "retry"
+	TypePreviewReset   = "preview_reset"
+	TypePart           = "message_part"
+)
+
+// EventType gives the field "type".
+func (*StatusEvent) EventType() string         { return TypeStatus }
+func (*HistoryResetEvent) EventType() string   { return TypeHistoryReset }
+func (*MessageEvent) EventType() string        { return TypeMessage }
+func (*QueueEvent) EventType() string          { return TypeQueue }
+func (*ErrorEvent) EventType() string          { return TypeError }
+func (*ActionRequiredEvent) EventType() string { return TypeActionRequired }
+func (*RetryEvent) EventType() string          { return TypeRetry }
+func (*PreviewResetEvent) EventType() string   { return TypePreviewReset }
+func (*PartEvent) EventType() string           { return TypePart }
+
+// Events gives an empty one of each type, in the order in which a Frame has them.
+func Events() []Event {
+	return []Event{&StatusEvent{}, &HistoryResetEvent{}, &MessageEvent{}, &QueueEvent{}, &ErrorEvent{}, &ActionRequiredEvent{}, &RetryEvent{},
+		&PreviewResetEvent{}, &PartEvent{}}
+}
+
+// UnmarshalJSON reads a Frame. An event of an unknown type is left out: newer appliances may have more.
+func (f *Frame) UnmarshalJSON(b []byte) error {
+	var raw struct {
+		ChatID  chat.ID           `json:"chat_id"`
+		Version int64             `json:"version"`
+		Events  []json.RawMessage `json:"events"`
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	f.ChatID, f.Version, f.Events = raw.ChatID, raw.Version, nil
+	for _, r := range raw.Events {
+		var named struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(r, &named); err != nil {
+			return err
+		}
+		for _, e := range Events() {
+			if e.EventType() != named.Type {
+				continue
+			}
+			if err := json.Unmarshal(r, e); err != nil {
+				return fmt.Errorf("event %s: %w", named.Type, err)
+			}
+			f.Events = append(f.Events, e)
+		}
+	}
+	return nil
+}

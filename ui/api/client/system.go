@@ -1,0 +1,34 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// System is the appliance itself.
+type System struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	URL      string `json:"url"`
+	Store    Store  `json:"store"`
+}
+
+// Store is how the store is; Reason says why it is not "ok".
+type Store struct {
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// System says which appliance this is and how its store is.
+func (c *Client) System(ctx context.Context) (System, error) {
+	var out System
+	return out, c.call(ctx, http.MethodGet, "/system", nil, nil, &out)
+}
+
+// OpenAPI gives the API's description.
+func (c *Client) OpenAPI(ctx context.Context) (json.RawMessage, error) {
+	var out json.RawMessage
+	return out, c.call(ctx, http.MethodGet, "/openapi.json", nil, nil, &out)
+}

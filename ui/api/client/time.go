@@ -1,0 +1,30 @@
+package client
+
+import (
+	"time"
+)
+
+// timeFormat is RFC 3339 with milliseconds, in UTC.
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// Time is a time on the wire.
+type Time struct{ time.Time }
+
+// At makes a Time.
+func At(t time.Time) Time { return Time{t} }
+
+// AtOrNil makes an optional Time.
+func AtOrNil(t *time.Time) *Time {
+	if t == nil {
+		return nil
+	}
+	return &Time{*t}
+}
+
+// MarshalJSON writes milliseconds, UTC.
+func (t Time) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, len(timeFormat)+2)
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, timeFormat)
+	return append(b, '"'), nil
+}

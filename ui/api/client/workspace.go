@@ -1,0 +1,72 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"holdfast/engine/chat"
+)
+
+// Workspace is a place with files.
+type Workspace struct {
+	ID        chat.WorkspaceID `json:"id"`
+	OwnerID   chat.UserID      `json:"owner_id"`
+	Name      string           `json:"name"`
+	Kind      string           `json:"kind"`
+	Directory string           `json:"directory"`
+	// Trusted: commands run without asking.
+	Trusted   bool `json:"trusted"`
+	CreatedAt Time `json:"created_at"`
+}
+
+// WorkspacePage holds the caller's Workspaces, by name.
+type WorkspacePage struct {
+	Workspaces []Workspace `json:"workspaces"`
+}
+
+// WorkspaceCreate adds a folder of the appliance's machine. Kind is local.
+type WorkspaceCreate struct {
+	Name      string `json:"name,omitempty"`
+	Kind      string `json:"kind,omitempty"`
+	Directory string `json:"directory"`
+	Trusted   bool   `json:"trusted,omitempty"`
+}
+
+// WorkspaceUpdate changes what is not nil.
+type WorkspaceUpdate struct {
+	Name    *string `json:"name,omitempty"`
+	Trusted *bool   `json:"trusted,omitempty"`
+}
+
+// Workspaces lists the caller's Workspaces.
+func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
+	var out WorkspacePage
+	err := c.call(ctx, http.MethodGet, "/workspaces", nil, nil, &out)
+	return out.Workspaces, err
+}
+
+// CreateWorkspace adds a folder, or gives the Workspace that the caller has of it already, unchanged.
+func (c *Client) CreateWorkspace(ctx context.Context, in WorkspaceCreate) (Workspace, error) {
+	var out Workspace
+	return out, c.call(ctx, http.MethodPost, "/workspaces", nil, in, &out)
+}
+
+// Workspace gives one Workspace.
+func (c *Client) Workspace(ctx context.Context, id chat.WorkspaceID) (Workspace, error) {
+	var out Workspace
+	return out, c.call(ctx, http.MethodGet, workspacePath(id), nil, nil, &out)
+}
+
+// UpdateWorkspace renames a Workspace or sets its trust.
+func (c *Client) UpdateWorkspace(ctx context.Context, id chat.WorkspaceID, in WorkspaceUpdate) (Workspace, error) {
+	var out Workspace
+	return out, c.call(ctx, http.MethodPatch, workspacePath(id), nil, in, &out)
+}
+
+// DeleteWorkspace forgets a Workspace; its files stay.
+func (c *Client) DeleteWorkspace(ctx context.Context, id chat.WorkspaceID) error {
+	return c.call(ctx, http.MethodDelete, workspacePath(id), nil, nil, nil)
+}
+
+func workspacePath(id chat.WorkspaceID) string { return "/workspaces/" + url.PathEscape(string(id)) }
