@@ -56,8 +56,8 @@ type counts struct {
 	origin   *metric.Counter
 }
 
-// New makes the Gate in front of the routes; it adds /login, /logout, /healthz, /readyz and /metrics. A route without a policy, a
-// public one that is not in the closed list, and two routes that collide are errors.
+// New makes the Gate in front of the routes; it adds /login, /logout, /healthz, /readyz, /metrics and, on the Unix socket,
+// /debug/pprof. A route without a policy, a public one that is not in the closed list, and two routes that collide are errors.
 func New(o Options, routes ...Route) (*Gate, error) {
 	if o.Account == nil || o.Metrics == nil || o.Log == nil {
 		return nil, errors.New("gate: Account, Metrics and Log are needed")
@@ -125,6 +125,7 @@ func (g *Gate) ownRoutes() []Route {
 		{Pattern: "GET /healthz", Policy: Public, Handler: http.HandlerFunc(healthz), Kind: API},
 		{Pattern: "GET /readyz", Policy: Public, Handler: http.HandlerFunc(g.readyz), Kind: API},
 		{Pattern: "GET /metrics", Policy: Local, Handler: g.options.Metrics.Handler(g.options.Log), Kind: API},
+		{Pattern: "GET /debug/pprof/{name}", Policy: Admin, Handler: http.HandlerFunc(g.profile), Kind: API},
 	}
 }
 
