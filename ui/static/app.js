@@ -114,10 +114,20 @@ function watchTranscript() {
   end(near())
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
-  const touched = () => { if (!frame) frame = requestAnimationFrame(follow) }
+  const touched = () => {
+    if (frame) return
+    frame = requestAnimationFrame(follow)
+    const draft = $('log').lastElementChild
+    if (draft) tick(draft)
+  }
   new MutationObserver(touched).observe($('log'), { childList: true, subtree: true, characterData: true })
   new MutationObserver(touched).observe(box.firstElementChild, { childList: true })
-  new ResizeObserver(() => { if (atEnd) down() }).observe(box)
+  // What is skipped while it is off screen gets its true height late.
+  const sizes = new ResizeObserver(() => { if (atEnd) down() })
+  sizes.observe(box)
+  sizes.observe(box.firstElementChild)
+  const dock = document.querySelector('.dock')
+  if (dock) new MutationObserver(() => tick(dock)).observe(dock, { childList: true, subtree: true })
 }
 
 // Counters: data-since counts up, data-until down; Unix milliseconds of this machine's clock.

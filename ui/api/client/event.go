@@ -12,6 +12,9 @@ type Frame struct {
 	ChatID  chat.ID `json:"chat_id"`
 	Version int64   `json:"version"`
 	Events  []Event `json:"events"`
+	// First is set by Client.Stream on the first Frame of a connection: it holds the uncommitted reply from its start, so drop all
+	// parts that you hold.
+	First bool `json:"-"`
 }
 
 // Event is one of the *Event types below.
