@@ -67,7 +67,7 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	var o serveOptions
 	flags := flag.NewFlagSet("holdfast", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.data, "data", cli.DefaultData(), "data directory")
 	flags.Var(&o.listen, "listen", "loopback address to listen on; may be repeated (default 127.0.0.1:8420)")
 	flags.Var(&o.hosts, "host", "further name:port under which browsers reach this appliance; may be repeated")
@@ -80,6 +80,8 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	flags.IntVar(&o.turns, "turns", 5, "how many turns run at once")
 	flags.IntVar(&o.slots, "slots", 1, "how many calls of one model run at once")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(stderr)
+		flags.Usage()
 		return o, &cli.Exit{Code: cli.CodeDone}
 	} else if err != nil {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}

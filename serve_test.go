@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// runToEnd runs a command to its end and gives its exit code, stdout and stderr.
+func runToEnd(t *testing.T, data, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := command(t, data, nil, args...)
+	var out, errs output
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(startLimit, func() { _ = cmd.Process.Kill() })
+	// How it ended is in ProcessState.
+	_ = cmd.Wait()
+	if !late.Stop() {
+		t.Errorf("holdfast %v did not end in %v", args, startLimit)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func status(t *testing.T, url string) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+func TestServeStartsAndStops(t *testing.T) {
+	a := serveNow(t, launch{})
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/login": 200} {
+		if got := status(t, a.url+path); got != want {
+			t.Errorf("%s is %d, want %d", path, got, want)
+		}
+	}
+	if strings.Contains(a.log.String(), strings.TrimPrefix(a.link, a.url)) {
+		t.Error("the login link is in the log")
+	}
+	if code := a.stop(); code != 0 {
+		t.Errorf("exit %d after SIGTERM", code)
+	}
+	b := serveNow(t, launch{data: a.data})
+	if err := b.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-b.ended
+	if code := b.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d after SIGINT", code)
+	}
+	if b.token != a.token {
+		t.Error("the owner's token changed from start to start")
+	}
+}
+
+func TestServeKeepsItsDataToItself(t *testing.T) {
+	a := serveNow(t, launch{})
+	for _, name := range []string{".", "holdfast.db", "cli.token", "lock", "holdfast.sock"} {
+		info, err := os.Stat(filepath.Join(a.data, name))
+		if err != nil {
+			// A long path puts the socket elsewhere.
+			if name == "holdfast.sock" && os.IsNotExist(err) {
+				continue
+			}
+			t.Error(err)
+			continue
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			t.Errorf("%s has mode %o", name, mode)
+		}
+	}
+}
+
+func Test03SecondInstance(t *testing.T) {
+	a := serveNow(t, launch{})
+	began := time.Now()
+	code, stdout, stderr := runToEnd(t, a.data, "", "serve", "--data", a.data, "--listen", "127.0.0.1:0", "--ollama", nobody, "--no-open")
+	if code != 5 || stdout != "" {
+		t.Errorf("exit %d, stdout %q", code, stdout)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the second one took %v to give up", took)
+	}
+	for _, want := range []string{a.data, "pid " + itoa(a.cmd.Process.Pid), a.url} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%q does not name %q", stderr, want)
+		}
+	}
+	if strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
+		t.Errorf("more than one line: %q", stderr)
+	}
+	if got := status(t, a.url+"/healthz"); got != 200 {
+		t.Errorf("the first one says %d now", got)
+	}
+	a.kill()
+	b := serveNow(t, launch{data: a.data})
+	if got := status(t, b.url+"/readyz"); got != 200 {
+		t.Errorf("after a kill /readyz is %d", got)
+	}
+}
+
+func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
+
+func Test05PortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	data := filepath.Join(t.TempDir(), "data")
+	code, stdout, stderr := runToEnd(t, data, "", "serve", "--data", data, "--listen", l.Addr().String(), "--no-open")
+	if code != 1 || stdout != "" || !strings.Contains(stderr, l.Addr().String()) {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+func Test06ExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	damaged := filepath.Join(dir, "damaged")
+	if err := os.MkdirAll(damaged, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{file: "", filepath.Join(damaged, "holdfast.db"): strings.Repeat("no store at all ", 4096)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		code int
+		says string
+		args []string
+	}{
+		"unknown command":      {2, "bogus", []string{"bogus"}},
+		"unknown flag":         {2, "bogus", []string{"serve", "--bogus"}},
+		"an argument to serve": {2, "extra", []string{"serve", "extra"}},
+		"bad model server":     {2, "--ollama", []string{"serve", "--data", filepath.Join(dir, "a"), "--ollama", "ftp://x", "--listen", "127.0.0.1:0"}},
+		"bad log level":        {2, "--log-level", []string{"serve", "--data", filepath.Join(dir, "b"), "--log-level", "loud"}},
+		"no turns":             {2, "--turns", []string{"serve", "--turns", "0"}},
+		"version with more":    {2, "usage", []string{"version", "x"}},
+		"every address":        {8, "loopback", []string{"serve", "--data", filepath.Join(dir, "c"), "--listen", "0.0.0.0:0"}},
+		"data is a file":       {1, file, []string{"serve", "--data", file, "--listen", "127.0.0.1:0"}},
+		"damaged store":        {6, "damaged", []string{"serve", "--data", damaged, "--listen", "127.0.0.1:0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := runToEnd(t, filepath.Join(dir, "none"), "", c.args...)
+			if code != c.code {
+				t.Errorf("exit %d, want %d; stderr %q", code, c.code, stderr)
+			}
+			if !strings.Contains(stderr, c.says) || stdout != "" {
+				t.Errorf("stdout %q, stderr %q does not say %q", stdout, stderr, c.says)
+			}
+			if lines := strings.Count(strings.TrimSpace(stderr), "\n") + 1; lines != 1 {
+				t.Errorf("%d lines on stderr: %q", lines, stderr)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := runToEnd(t, t.TempDir(), "", "version", "--json")
+	var v map[string]any
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 || stderr != "" {
+		t.Fatalf("exit %d, %q, %q, %v", code, stdout, stderr, err)
+	}
+	for _, field := range []string{"version", "commit", "go", "platform", "schema"} {
+		if v[field] == nil || v[field] == "" {
+			t.Errorf("no %s in %s", field, stdout)
+		}
+	}
+	if code, stdout, _ = runToEnd(t, t.TempDir(), "", "version", "--modules"); code != 0 || !strings.Contains(stdout, "go.etcd.io/bbolt v1") {
+		t.Errorf("exit %d, %q", code, stdout)
+	}
+}
