@@ -54,6 +54,8 @@ type serveOptions struct {
 	assets      string
 	// turns is how many Turns run at once, slots how many calls of one model.
 	turns, slots int
+	// limits are what one person may have open at once.
+	limits gate.Limits
 	bounds       engine.Bounds
 }
 
@@ -79,6 +81,8 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	flags.StringVar(&o.assets, "assets", "", "directory with the static files, for development")
 	flags.IntVar(&o.turns, "turns", 5, "how many turns run at once")
 	flags.IntVar(&o.slots, "slots", 1, "how many calls of one model run at once")
+	flags.IntVar(&o.limits.UserRequests, "user-requests", 256, "how many requests one person may have open at once")
+	flags.IntVar(&o.limits.UserStreams, "user-streams", 64, "how many streams one person may have open at once")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(stderr)
 		flags.Usage()
@@ -96,8 +100,8 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	if len(o.hosts) == 0 && os.Getenv("HOLDFAST_HOSTS") != "" {
 		o.hosts = strings.Split(os.Getenv("HOLDFAST_HOSTS"), ",")
 	}
-	if o.turns < 1 || o.slots < 1 {
-		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--turns and --slots must be at least 1"}
+	if min(o.turns, o.slots, o.limits.UserRequests, o.limits.UserStreams) < 1 {
+		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--turns, --slots, --user-requests and --user-streams must be at least 1"}
 	}
 	return o, nil
 }
@@ -305,7 +309,7 @@ func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.
 	for _, l := range listeners {
 		addresses = append(addresses, l.Addr())
 	}
-	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.hosts,
+	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.hosts, Limits: o.limits,
 		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, Ready: h.ready}, routes...)
 	return g, site, err
 }
