@@ -49,6 +49,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return serve(ctx, o, stdout, stderr)
 	case "version":
 		return printVersion(args, stdout)
+	case "help":
+		if len(args) == 1 {
+			return printHelp(args[0], stdout)
+		}
 	}
 	return cli.Run(ctx, command, args, cli.IO{In: stdin, Out: stdout, Err: stderr})
 }
