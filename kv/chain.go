@@ -17,13 +17,13 @@ type link struct {
 }
 
 // lastLink gives the newest Message or mark of a Chat; the zero link when there is none.
-func (tx *Tx) lastLink(prefix []byte) (link, error) { return tx.linkBefore(prefix, math.MaxInt64) }
+func (x *Tx) lastLink(prefix []byte) (link, error) { return x.linkBefore(prefix, math.MaxInt64) }
 
 // linkBefore gives the newest Message or mark with an id below before.
-func (tx *Tx) linkBefore(prefix []byte, before chat.MessageID) (link, error) {
+func (x *Tx) linkBefore(prefix []byte, before chat.MessageID) (link, error) {
 	var last link
 	for _, b := range []bucket{bMessage, bMark} {
-		err := tx.t.scanDown(b, prefix, sequenceKey(prefix, int64(before)), func(r row) (bool, error) {
+		err := x.t.scanDown(b, prefix, sequenceKey(prefix, int64(before)), func(r row) (bool, error) {
 			id := messageIDOf(r.key)
 			if id < last.id {
 				return false, nil

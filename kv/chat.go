@@ -126,25 +126,25 @@ type storedChat struct {
 }
 
 // Chat gives a Chat; one whose family is being removed is not found.
-func (tx *Tx) Chat(id chat.ID) (*chat.Chat, bool, error) {
+func (x *Tx) Chat(id chat.ID) (*chat.Chat, bool, error) {
 	key, err := idKey(id)
 	if err != nil {
 		return nil, false, err
 	}
-	r, found, err := tx.t.get(bChat, key)
+	r, found, err := x.t.get(bChat, key)
 	if err != nil || !found {
 		return nil, false, err
 	}
-	if hidden, err := tx.hidden(parseChatHead(r.head).root); err != nil || hidden {
+	if hidden, err := x.hidden(parseChatHead(r.head).root); err != nil || hidden {
 		return nil, false, err
 	}
-	c, err := tx.decodeChat(key, r)
+	c, err := x.decodeChat(key, r)
 	return c, err == nil, err
 }
 
-func (tx *Tx) decodeChat(key []byte, r record) (*chat.Chat, error) {
+func (x *Tx) decodeChat(key []byte, r record) (*chat.Chat, error) {
 	c := new(chat.Chat)
-	if err := tx.t.decode(bChat, key, r, &storedChat{Chat: c}); err != nil {
+	if err := x.t.decode(bChat, key, r, &storedChat{Chat: c}); err != nil {
 		return nil, err
 	}
 	c.Chain = parseChatHead(r.head).chain
@@ -152,12 +152,12 @@ func (tx *Tx) decodeChat(key []byte, r record) (*chat.Chat, error) {
 }
 
 // chatHead gives a Chat's head alone, hidden ones too.
-func (tx *Tx) chatHead(id chat.ID) (chatHead, bool, error) {
+func (x *Tx) chatHead(id chat.ID) (chatHead, bool, error) {
 	key, err := idKey(id)
 	if err != nil {
 		return chatHead{}, false, err
 	}
-	r, found, err := tx.t.get(bChat, key)
+	r, found, err := x.t.get(bChat, key)
 	if err != nil || !found {
 		return chatHead{}, false, err
 	}
@@ -165,7 +165,7 @@ func (tx *Tx) chatHead(id chat.ID) (chatHead, bool, error) {
 }
 
 // PutChat writes a Chat and moves its indexes. Parent and root never change; a Chat whose family is being removed is refused.
-func (tx *Tx) PutChat(c *chat.Chat) error {
+func (x *Tx) PutChat(c *chat.Chat) error {
 	id, err := parseID(string(c.ID))
 	if err != nil {
 		return err
@@ -174,17 +174,17 @@ func (tx *Tx) PutChat(c *chat.Chat) error {
 	if err != nil {
 		return err
 	}
-	if hidden, err := tx.hidden(h.root); err != nil || hidden {
+	if hidden, err := x.hidden(h.root); err != nil || hidden {
 		return errIfHidden(c.ID, err)
 	}
-	old, found, err := tx.chatHead(c.ID)
+	old, found, err := x.chatHead(c.ID)
 	if err != nil {
 		return err
 	}
 	if found && (old.parent != h.parent || old.root != h.root) {
 		return fmt.Errorf("kv: chat %s: parent and root never change", c.ID)
 	}
-	if err := tx.indexChat(id, h, old, found); err != nil {
+	if err := x.indexChat(id, h, old, found); err != nil {
 		return err
 	}
 	body, err := toJSON(storedChat{Chat: c})
@@ -192,11 +192,11 @@ func (tx *Tx) PutChat(c *chat.Chat) error {
 		return err
 	}
 	if found {
-		if body, err = tx.keepUnknown(bChat, id[:], body, chatFields); err != nil {
+		if body, err = x.keepUnknown(bChat, id[:], body, chatFields); err != nil {
 			return err
 		}
 	}
-	return tx.t.put(bChat, id[:], h.bytes(), body)
+	return x.t.put(bChat, id[:], h.bytes(), body)
 }
 
 func errIfHidden(id chat.ID, err error) error {
@@ -206,7 +206,7 @@ func errIfHidden(id chat.ID, err error) error {
 	return fmt.Errorf("kv: chat %s is being removed", id)
 }
 
-func (tx *Tx) indexChat(id id16, h, old chatHead, found bool) error {
+func (x *Tx) indexChat(id id16, h, old chatHead, found bool) error {
 	var oldKey []byte
 	if found {
 		oldKey = old.activeKey(id)
@@ -214,12 +214,12 @@ func (tx *Tx) indexChat(id id16, h, old chatHead, found bool) error {
 	key := h.activeKey(id)
 	if string(oldKey) != string(key) {
 		if oldKey != nil {
-			if err := tx.t.delete(bActive, oldKey); err != nil {
+			if err := x.t.delete(bActive, oldKey); err != nil {
 				return err
 			}
 		}
 		if key != nil {
-			if err := tx.t.putEmpty(bActive, key); err != nil {
+			if err := x.t.putEmpty(bActive, key); err != nil {
 				return err
 			}
 		}
@@ -227,11 +227,11 @@ func (tx *Tx) indexChat(id id16, h, old chatHead, found bool) error {
 	if found || h.parent == (id16{}) {
 		return nil
 	}
-	if _, found, err := tx.chatHead(chat.ID(h.parent.String())); err != nil || !found {
+	if _, found, err := x.chatHead(chat.ID(h.parent.String())); err != nil || !found {
 		if err != nil {
 			return err
 		}
 		return fmt.Errorf("kv: chat %s: its parent %s is not there", id, h.parent)
 	}
-	return tx.t.putEmpty(bChild, append(h.parent[:], id[:]...))
+	return x.t.putEmpty(bChild, append(h.parent[:], id[:]...))
 }

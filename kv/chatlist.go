@@ -48,7 +48,7 @@ func (a chatRow) order(b chatRow) int {
 // Chats lists a person's root Chats: pinned ones by PinOrder, then the newest UpdatedAt first; hasMore says that the limit cut it. A
 // damaged record stands in every list that is not of archived Chats, last, as a Chat that has an id and a LastError of kind
 // store_damaged only: its owner is not known any more, and a list must not look whole when it is not.
-func (tx *Tx) Chats(owner chat.UserID, q ChatQuery) (chats []*chat.Chat, hasMore bool, err error) {
+func (x *Tx) Chats(owner chat.UserID, q ChatQuery) (chats []*chat.Chat, hasMore bool, err error) {
 	ownerID, err := parseID(string(owner))
 	if err != nil {
 		return nil, false, err
@@ -58,13 +58,13 @@ func (tx *Tx) Chats(owner chat.UserID, q ChatQuery) (chats []*chat.Chat, hasMore
 		page.size = q.Limit + 1
 	}
 	if q.AfterID != "" {
-		after, err := tx.rowOf(q.AfterID)
+		after, err := x.rowOf(q.AfterID)
 		if err != nil {
 			return nil, false, err
 		}
 		page.after = &after
 	}
-	if err := tx.fillPage(ownerID, q.Archived, &page); err != nil {
+	if err := x.fillPage(ownerID, q.Archived, &page); err != nil {
 		return nil, false, err
 	}
 	rows := page.sorted()
@@ -73,7 +73,7 @@ func (tx *Tx) Chats(owner chat.UserID, q ChatQuery) (chats []*chat.Chat, hasMore
 	}
 	chats = make([]*chat.Chat, 0, len(rows))
 	for _, row := range rows {
-		c, err := tx.listed(row)
+		c, err := x.listed(row)
 		if err != nil {
 			return nil, false, err
 		}
@@ -117,12 +117,12 @@ func (p *chatPage) sorted() []chatRow {
 }
 
 // rowOf gives the place of a Chat that a list goes on behind.
-func (tx *Tx) rowOf(id chat.ID) (chatRow, error) {
+func (x *Tx) rowOf(id chat.ID) (chatRow, error) {
 	key, err := parseID(string(id))
 	if err != nil {
 		return chatRow{}, err
 	}
-	h, found, err := tx.chatHead(id)
+	h, found, err := x.chatHead(id)
 	var d *DamageError
 	switch {
 	case errors.As(err, &d):
@@ -135,12 +135,12 @@ func (tx *Tx) rowOf(id chat.ID) (chatRow, error) {
 	return chatRow{id: key, pin: h.pin, updated: h.updated}, nil
 }
 
-func (tx *Tx) fillPage(owner id16, archived bool, page *chatPage) error {
-	doomed, err := tx.doomedRoots()
+func (x *Tx) fillPage(owner id16, archived bool, page *chatPage) error {
+	doomed, err := x.doomedRoots()
 	if err != nil {
 		return err
 	}
-	return tx.t.scanDown(bChat, nil, nil, func(r row) (bool, error) {
+	return x.t.scanDown(bChat, nil, nil, func(r row) (bool, error) {
 		if len(r.key) != idSize {
 			return false, &DamageError{damageAt(bChat, r.key, "the key is not an id")}
 		}
@@ -148,7 +148,7 @@ func (tx *Tx) fillPage(owner id16, archived bool, page *chatPage) error {
 		var d *DamageError
 		switch {
 		case errors.As(err, &d):
-			tx.s.damages.add(d.Damage)
+			x.s.damages.add(d.Damage)
 			if !archived {
 				page.add(chatRow{id: toID(r.key), damaged: d.Reason})
 			}
@@ -166,15 +166,15 @@ func (tx *Tx) fillPage(owner id16, archived bool, page *chatPage) error {
 	})
 }
 
-func (tx *Tx) listed(row chatRow) (*chat.Chat, error) {
+func (x *Tx) listed(row chatRow) (*chat.Chat, error) {
 	id := chat.ID(row.id.String())
 	reason := row.damaged
 	if reason == "" {
-		c, found, err := tx.Chat(id)
+		c, found, err := x.Chat(id)
 		var d *DamageError
 		switch {
 		case errors.As(err, &d):
-			tx.s.damages.add(d.Damage)
+			x.s.damages.add(d.Damage)
 			reason = d.Reason
 		case err != nil:
 			return nil, err
@@ -187,17 +187,17 @@ func (tx *Tx) listed(row chatRow) (*chat.Chat, error) {
 }
 
 // Children lists the Chats that have this one as their parent, oldest first.
-func (tx *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
+func (x *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 	parent, err := idKey(id)
 	if err != nil {
 		return nil, err
 	}
 	var out []*chat.Chat
-	err = tx.t.scan(bChild, parent, nil, func(r row) (bool, error) {
-		if !tx.indexed(bChild, r, 2*idSize) {
+	err = x.t.scan(bChild, parent, nil, func(r row) (bool, error) {
+		if !x.indexed(bChild, r, 2*idSize) {
 			return true, nil
 		}
-		c, found, err := tx.Chat(chat.ID(toID(r.key[idSize:]).String()))
+		c, found, err := x.Chat(chat.ID(toID(r.key[idSize:]).String()))
 		if err != nil {
 			return false, err
 		}
@@ -210,9 +210,9 @@ func (tx *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 }
 
 // ActiveChats lists the ids of all Chats not at rest: pending ones first, oldest RunnableSince first, then the others by id.
-func (tx *Tx) ActiveChats() ([]chat.ID, error) {
+func (x *Tx) ActiveChats() ([]chat.ID, error) {
 	var out []chat.ID
-	err := tx.scanActive(nil, func(id chat.ID) (bool, error) {
+	err := x.scanActive(nil, func(id chat.ID) (bool, error) {
 		out = append(out, id)
 		return true, nil
 	})
@@ -221,17 +221,17 @@ func (tx *Tx) ActiveChats() ([]chat.ID, error) {
 
 // PendingChats gives pending, unarchived Chats, oldest RunnableSince first; limit 0 is all. A damaged one is left out and counted, so
 // that it does not hold up the others.
-func (tx *Tx) PendingChats(limit int) ([]*chat.Chat, error) {
+func (x *Tx) PendingChats(limit int) ([]*chat.Chat, error) {
 	var out []*chat.Chat
-	err := tx.scanActive([]byte{activePending}, func(id chat.ID) (bool, error) {
+	err := x.scanActive([]byte{activePending}, func(id chat.ID) (bool, error) {
 		if limit > 0 && len(out) == limit {
 			return false, nil
 		}
-		c, found, err := tx.Chat(id)
+		c, found, err := x.Chat(id)
 		var d *DamageError
 		switch {
 		case errors.As(err, &d):
-			tx.s.damages.add(d.Damage)
+			x.s.damages.add(d.Damage)
 		case err != nil:
 			return false, err
 		case found:
@@ -242,14 +242,14 @@ func (tx *Tx) PendingChats(limit int) ([]*chat.Chat, error) {
 	return out, err
 }
 
-func (tx *Tx) scanActive(prefix []byte, fn func(chat.ID) (bool, error)) error {
-	return tx.t.scan(bActive, prefix, nil, func(r row) (bool, error) {
-		if !tx.indexed(bActive, r, idSize+1) {
+func (x *Tx) scanActive(prefix []byte, fn func(chat.ID) (bool, error)) error {
+	return x.t.scan(bActive, prefix, nil, func(r row) (bool, error) {
+		if !x.indexed(bActive, r, idSize+1) {
 			return true, nil
 		}
 		id := toID(r.key[len(r.key)-idSize:])
-		if h, found, err := tx.chatHead(chat.ID(id.String())); err == nil && found {
-			if hidden, err := tx.hidden(h.root); err != nil || hidden {
+		if h, found, err := x.chatHead(chat.ID(id.String())); err == nil && found {
+			if hidden, err := x.hidden(h.root); err != nil || hidden {
 				return true, err
 			}
 		}
@@ -259,11 +259,11 @@ func (tx *Tx) scanActive(prefix []byte, fn func(chat.ID) (bool, error)) error {
 
 // indexed says whether an index record can be followed. All it says stands in its key, so a damaged one is counted and followed as long as
 // the key has its size: one bad bit must not hold up the recovery of all other Chats.
-func (tx *Tx) indexed(b bucket, r row, size int) bool {
+func (x *Tx) indexed(b bucket, r row, size int) bool {
 	_, err := decodeRecord(b, r.key, r.value)
 	var d *DamageError
 	if errors.As(err, &d) {
-		tx.s.damages.add(d.Damage)
+		x.s.damages.add(d.Damage)
 	}
 	return len(r.key) >= size
 }

@@ -9,7 +9,7 @@ import (
 const maxPath = 4096
 
 // PutCheckpoint keeps a Checkpoint under its Chat, Message and path; a second one there replaces it. Put its bytes with PutFile before.
-func (tx *Tx) PutCheckpoint(c *chat.Checkpoint) error {
+func (x *Tx) PutCheckpoint(c *chat.Checkpoint) error {
 	key, err := chatKey(c.ChatID, uint64(c.MessageID))
 	if err != nil {
 		return err
@@ -20,18 +20,18 @@ func (tx *Tx) PutCheckpoint(c *chat.Checkpoint) error {
 	if c.SHA256 != "" && !isSum(c.SHA256) {
 		return fmt.Errorf("kv: checkpoint of %q: %q is not a SHA-256", c.Path, c.SHA256)
 	}
-	return tx.t.putJSON(bCheckpoint, append(key, c.Path...), c)
+	return x.t.putJSON(bCheckpoint, append(key, c.Path...), c)
 }
 
 // Checkpoints gives the Checkpoints of a Chat's Messages from that one on, by Message, then path.
-func (tx *Tx) Checkpoints(id chat.ID, from chat.MessageID) ([]*chat.Checkpoint, error) {
+func (x *Tx) Checkpoints(id chat.ID, from chat.MessageID) ([]*chat.Checkpoint, error) {
 	key, err := chatKey(id, uint64(max(from, 0)))
 	if err != nil {
 		return nil, err
 	}
 	var out []*chat.Checkpoint
-	err = tx.t.scan(bCheckpoint, key[:idSize], key, func(r row) (bool, error) {
-		c, err := decodeRow[chat.Checkpoint](tx, bCheckpoint, r)
+	err = x.t.scan(bCheckpoint, key[:idSize], key, func(r row) (bool, error) {
+		c, err := decodeRow[chat.Checkpoint](x, bCheckpoint, r)
 		out = append(out, c)
 		return true, err
 	})
@@ -42,11 +42,11 @@ func (tx *Tx) Checkpoints(id chat.ID, from chat.MessageID) ([]*chat.Checkpoint, 
 }
 
 // DeleteCheckpoints removes the Checkpoints of a Chat's Messages from that one on.
-func (tx *Tx) DeleteCheckpoints(id chat.ID, from chat.MessageID) error {
+func (x *Tx) DeleteCheckpoints(id chat.ID, from chat.MessageID) error {
 	key, err := chatKey(id, uint64(max(from, 0)))
 	if err != nil {
 		return err
 	}
-	_, err = tx.t.deletePrefix(bCheckpoint, key[:idSize], key, -1)
+	_, err = x.t.deletePrefix(bCheckpoint, key[:idSize], key, -1)
 	return err
 }

@@ -8,25 +8,25 @@ import (
 )
 
 // PutDraftChunk keeps chunk n of the Draft of Step d.Step.
-func (tx *Tx) PutDraftChunk(id chat.ID, n int, d *chat.DraftChunk) error {
+func (x *Tx) PutDraftChunk(id chat.ID, n int, d *chat.DraftChunk) error {
 	key, err := stepKey(id, d.Step, n)
 	if err != nil {
 		return err
 	}
-	return tx.t.putJSON(bDraft, key, d)
+	return x.t.putJSON(bDraft, key, d)
 }
 
 // Draft gives the chunks of a Chat's Draft in order; none when it has no Draft.
-func (tx *Tx) Draft(id chat.ID) ([]*chat.DraftChunk, error) {
+func (x *Tx) Draft(id chat.ID) ([]*chat.DraftChunk, error) {
 	key, err := idKey(id)
 	if err != nil {
 		return nil, err
 	}
-	return listNoun[chat.DraftChunk](tx, bDraft, key)
+	return listNoun[chat.DraftChunk](x, bDraft, key)
 }
 
 // ClearDraft removes all chunks; it belongs in the commit that appends the Step's Message.
-func (tx *Tx) ClearDraft(id chat.ID) error { return tx.clearOf(bDraft, id) }
+func (x *Tx) ClearDraft(id chat.ID) error { return x.clearOf(bDraft, id) }
 
 // stepKey is chat | step | n.
 func stepKey(id chat.ID, step int64, n int) ([]byte, error) {
@@ -41,11 +41,11 @@ func stepKey(id chat.ID, step int64, n int) ([]byte, error) {
 }
 
 // clearOf removes all of a Chat's records in a bucket; for nouns that a Chat has few of.
-func (tx *Tx) clearOf(b bucket, id chat.ID) error {
+func (x *Tx) clearOf(b bucket, id chat.ID) error {
 	key, err := idKey(id)
 	if err != nil {
 		return err
 	}
-	_, err = tx.t.deletePrefix(b, key, nil, -1)
+	_, err = x.t.deletePrefix(b, key, nil, -1)
 	return err
 }

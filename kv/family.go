@@ -12,8 +12,8 @@ import (
 const purgeRecords = 1000
 
 // DeleteFamily hides a root Chat and all Chats below it at once; PurgeFamilies takes their records away. Usage entries stay.
-func (tx *Tx) DeleteFamily(root chat.ID) error {
-	h, found, err := tx.chatHead(root)
+func (x *Tx) DeleteFamily(root chat.ID) error {
+	h, found, err := x.chatHead(root)
 	if err != nil {
 		return err
 	}
@@ -27,18 +27,18 @@ func (tx *Tx) DeleteFamily(root chat.ID) error {
 	case h.root.String() != string(root):
 		return fmt.Errorf("kv: delete chat %s: it is not the root of its family", root)
 	}
-	return tx.t.putJSON(bDoomed, key, tx.s.now().UTC())
+	return x.t.putJSON(bDoomed, key, x.s.now().UTC())
 }
 
 // hidden says whether a family is being removed. The bucket is empty but for a moment after a deletion.
-func (tx *Tx) hidden(root id16) (bool, error) {
-	_, found, err := tx.t.get(bDoomed, root[:])
+func (x *Tx) hidden(root id16) (bool, error) {
+	_, found, err := x.t.get(bDoomed, root[:])
 	return found, err
 }
 
-func (tx *Tx) doomedRoots() (map[id16]bool, error) {
+func (x *Tx) doomedRoots() (map[id16]bool, error) {
 	var out map[id16]bool
-	err := tx.t.scan(bDoomed, nil, nil, func(r row) (bool, error) {
+	err := x.t.scan(bDoomed, nil, nil, func(r row) (bool, error) {
 		if out == nil {
 			out = map[id16]bool{}
 		}
@@ -77,18 +77,18 @@ func (s *Store) PurgeFamilies(ctx context.Context) (int, error) {
 
 // purge removes up to limit records of a hidden family and says whether it is gone. Members go first, the root and its mark last, so that
 // what is left always finds the rest.
-func (tx *Tx) purge(root id16, limit int) (done bool, err error) {
-	if hidden, err := tx.hidden(root); err != nil || !hidden {
+func (x *Tx) purge(root id16, limit int) (done bool, err error) {
+	if hidden, err := x.hidden(root); err != nil || !hidden {
 		return !hidden, err
 	}
-	members, err := tx.family(root)
+	members, err := x.family(root)
 	if err != nil {
 		return false, err
 	}
 	for i := len(members) - 1; i >= 0; i-- {
 		id := members[i]
 		for _, b := range familyBuckets {
-			n, err := tx.t.deletePrefix(b, id[:], nil, limit)
+			n, err := x.t.deletePrefix(b, id[:], nil, limit)
 			if err != nil {
 				return false, err
 			}
@@ -99,17 +99,17 @@ func (tx *Tx) purge(root id16, limit int) (done bool, err error) {
 		if limit -= 3; limit <= 0 {
 			return false, nil
 		}
-		if err := tx.purgeChat(id); err != nil {
+		if err := x.purgeChat(id); err != nil {
 			return false, err
 		}
 	}
-	return true, tx.t.delete(bDoomed, root[:])
+	return true, x.t.delete(bDoomed, root[:])
 }
 
 // purgeChat removes a Chat's own record and its places in the indexes; a damaged record goes all the same.
-func (tx *Tx) purgeChat(id id16) error {
+func (x *Tx) purgeChat(id id16) error {
 	var activeKey, childKey []byte
-	err := tx.t.scan(bActive, nil, nil, func(r row) (bool, error) {
+	err := x.t.scan(bActive, nil, nil, func(r row) (bool, error) {
 		if bytes.HasSuffix(r.key, id[:]) {
 			activeKey = bytes.Clone(r.key)
 		}
@@ -119,11 +119,11 @@ func (tx *Tx) purgeChat(id id16) error {
 		return err
 	}
 	if activeKey != nil {
-		if err := tx.t.delete(bActive, activeKey); err != nil {
+		if err := x.t.delete(bActive, activeKey); err != nil {
 			return err
 		}
 	}
-	value, err := tx.t.raw(bChat, id[:])
+	value, err := x.t.raw(bChat, id[:])
 	if err != nil || value == nil {
 		return err
 	}
@@ -133,20 +133,20 @@ func (tx *Tx) purgeChat(id id16) error {
 		}
 	}
 	if childKey != nil {
-		if err := tx.t.delete(bChild, childKey); err != nil {
+		if err := x.t.delete(bChild, childKey); err != nil {
 			return err
 		}
 	}
-	return tx.t.delete(bChat, id[:])
+	return x.t.delete(bChat, id[:])
 }
 
 // family gives a root and all Chats below it, parents before children. It ends even if the tree has a circle.
-func (tx *Tx) family(root id16) ([]id16, error) {
+func (x *Tx) family(root id16) ([]id16, error) {
 	members := []id16{root}
 	seen := map[id16]bool{root: true}
 	for i := 0; i < len(members); i++ {
 		parent := members[i]
-		err := tx.t.scan(bChild, parent[:], nil, func(r row) (bool, error) {
+		err := x.t.scan(bChild, parent[:], nil, func(r row) (bool, error) {
 			if id := toID(r.key[idSize:]); !seen[id] {
 				seen[id] = true
 				members = append(members, id)

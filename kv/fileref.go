@@ -9,9 +9,9 @@ import (
 // A Message's files are noted beside it, so that the sweep and the check need not read Messages to know what is in use. Checkpoints and
 // the few records that may be spilled are looked at themselves.
 
-func (tx *Tx) putFileRef(messageKey []byte, sum [hashSize]byte) error {
+func (x *Tx) putFileRef(messageKey []byte, sum [hashSize]byte) error {
 	key := append(append(make([]byte, 0, len(messageKey)+hashSize), messageKey...), sum[:]...)
-	return tx.t.putEmpty(bFileRef, key)
+	return x.t.putEmpty(bFileRef, key)
 }
 
 // sumOf reads a file id that is a SHA-256.
@@ -25,8 +25,8 @@ func sumOf(id string) ([hashSize]byte, bool) {
 }
 
 // referencedFiles calls fn with each kept file that a record names, and the record.
-func (tx *Tx) referencedFiles(fn func(sum [hashSize]byte, b bucket, key []byte)) error {
-	err := tx.t.scan(bFileRef, nil, nil, func(r row) (bool, error) {
+func (x *Tx) referencedFiles(fn func(sum [hashSize]byte, b bucket, key []byte)) error {
+	err := x.t.scan(bFileRef, nil, nil, func(r row) (bool, error) {
 		if len(r.key) == idSize+8+hashSize {
 			fn([hashSize]byte(r.key[idSize+8:]), bFileRef, r.key)
 		}
@@ -39,7 +39,7 @@ func (tx *Tx) referencedFiles(fn func(sum [hashSize]byte, b bucket, key []byte))
 		if b == bMessage || b == bFileRef {
 			continue
 		}
-		if err := tx.filesOfBucket(b, fn); err != nil {
+		if err := x.filesOfBucket(b, fn); err != nil {
 			return err
 		}
 	}
@@ -48,8 +48,8 @@ func (tx *Tx) referencedFiles(fn func(sum [hashSize]byte, b bucket, key []byte))
 
 // filesOfBucket gives the files of spilled records and of the nouns whose content names files. What cannot be read names nothing; the
 // check reports it.
-func (tx *Tx) filesOfBucket(b bucket, fn func(sum [hashSize]byte, b bucket, key []byte)) error {
-	return tx.t.scan(b, nil, nil, func(r row) (bool, error) {
+func (x *Tx) filesOfBucket(b bucket, fn func(sum [hashSize]byte, b bucket, key []byte)) error {
+	return x.t.scan(b, nil, nil, func(r row) (bool, error) {
 		n := recordHead + headSizes[b]
 		if len(r.value) < n {
 			return true, nil
@@ -62,7 +62,7 @@ func (tx *Tx) filesOfBucket(b bucket, fn func(sum [hashSize]byte, b bucket, key 
 		if b != bCheckpoint && b != bQueue {
 			return true, nil
 		}
-		for _, id := range tx.namedFiles(b, r) {
+		for _, id := range x.namedFiles(b, r) {
 			if sum, ok := sumOf(id); ok {
 				fn(sum, b, r.key)
 			}
@@ -71,14 +71,14 @@ func (tx *Tx) filesOfBucket(b bucket, fn func(sum [hashSize]byte, b bucket, key 
 	})
 }
 
-func (tx *Tx) namedFiles(b bucket, r row) []string {
+func (x *Tx) namedFiles(b bucket, r row) []string {
 	if b == bCheckpoint {
-		if c, err := decodeRow[chat.Checkpoint](tx, b, r); err == nil {
+		if c, err := decodeRow[chat.Checkpoint](x, b, r); err == nil {
 			return []string{c.SHA256}
 		}
 		return nil
 	}
-	q, err := decodeRow[[]*chat.QueuedMessage](tx, b, r)
+	q, err := decodeRow[[]*chat.QueuedMessage](x, b, r)
 	if err != nil {
 		return nil
 	}

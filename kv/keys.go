@@ -94,20 +94,20 @@ func parseID(s string) (id16, error) {
 }
 
 // String gives the 36 character form; "" for the zero id.
-func (id id16) String() string {
-	if id == (id16{}) {
+func (x id16) String() string {
+	if x == (id16{}) {
 		return ""
 	}
 	var out [36]byte
-	hex.Encode(out[0:8], id[0:4])
+	hex.Encode(out[0:8], x[0:4])
 	out[8] = '-'
-	hex.Encode(out[9:13], id[4:6])
+	hex.Encode(out[9:13], x[4:6])
 	out[13] = '-'
-	hex.Encode(out[14:18], id[6:8])
+	hex.Encode(out[14:18], x[6:8])
 	out[18] = '-'
-	hex.Encode(out[19:23], id[8:10])
+	hex.Encode(out[19:23], x[8:10])
 	out[23] = '-'
-	hex.Encode(out[24:36], id[10:16])
+	hex.Encode(out[24:36], x[10:16])
 	return string(out[:])
 }
 

@@ -3,24 +3,24 @@ package kv
 import "holdfast/engine/chat"
 
 // PutLoginCode keeps a one-time code; Sweep removes it after its end.
-func (tx *Tx) PutLoginCode(c *chat.LoginCode) error {
+func (x *Tx) PutLoginCode(c *chat.LoginCode) error {
 	key, err := hashKey(c.Hash)
 	if err != nil {
 		return err
 	}
-	return tx.t.putJSON(bLoginCode, key, c)
+	return x.t.putJSON(bLoginCode, key, c)
 }
 
 // TakeLoginCode removes the code with this SHA-256 and gives it: of two takers one gets it. It may be past its end: the caller compares
 // ExpiresAt.
-func (tx *Tx) TakeLoginCode(hash []byte) (*chat.LoginCode, bool, error) {
+func (x *Tx) TakeLoginCode(hash []byte) (*chat.LoginCode, bool, error) {
 	key, err := hashKey(hash)
 	if err != nil {
 		return nil, false, err
 	}
-	c, found, err := getNoun[chat.LoginCode](tx, bLoginCode, key)
+	c, found, err := getNoun[chat.LoginCode](x, bLoginCode, key)
 	if err != nil || !found {
 		return nil, false, err
 	}
-	return c, true, tx.t.delete(bLoginCode, key)
+	return c, true, x.t.delete(bLoginCode, key)
 }

@@ -20,15 +20,15 @@ type storedMark struct {
 }
 
 // marks gives a Chat's marks, oldest first. There is one per edit, so usually none.
-func (tx *Tx) marks(prefix []byte) ([]mark, error) {
+func (x *Tx) marks(prefix []byte) ([]mark, error) {
 	var out []mark
-	err := tx.t.scan(bMark, prefix, nil, func(r row) (bool, error) {
+	err := x.t.scan(bMark, prefix, nil, func(r row) (bool, error) {
 		rec, err := decodeRecord(bMark, r.key, r.value)
 		if err != nil {
 			return false, err
 		}
 		var m storedMark
-		if err := tx.t.decode(bMark, r.key, rec, &m); err != nil {
+		if err := x.t.decode(bMark, r.key, rec, &m); err != nil {
 			return false, err
 		}
 		rec.head, rec.body = bytes.Clone(rec.head), bytes.Clone(rec.body)
@@ -49,7 +49,7 @@ func deletedBy(marks []mark, id chat.MessageID) bool {
 
 // MarkDeleted marks the Message from and all later ones of the Chat as deleted, updates c.Chain, and gives the ids that were not marked
 // before; the caller then calls PutChat(c). Without any there is no mark.
-func (tx *Tx) MarkDeleted(c *chat.Chat, from chat.MessageID) ([]chat.MessageID, error) {
+func (x *Tx) MarkDeleted(c *chat.Chat, from chat.MessageID) ([]chat.MessageID, error) {
 	if from <= 0 {
 		return nil, fmt.Errorf("kv: chat %s: mark from message %d", c.ID, from)
 	}
@@ -57,12 +57,12 @@ func (tx *Tx) MarkDeleted(c *chat.Chat, from chat.MessageID) ([]chat.MessageID, 
 	if err != nil {
 		return nil, err
 	}
-	marks, err := tx.marks(prefix)
+	marks, err := x.marks(prefix)
 	if err != nil {
 		return nil, err
 	}
 	var ids []chat.MessageID
-	err = tx.t.scan(bMessage, prefix, sequenceKey(prefix, int64(from)), func(r row) (bool, error) {
+	err = x.t.scan(bMessage, prefix, sequenceKey(prefix, int64(from)), func(r row) (bool, error) {
 		if id := messageIDOf(r.key); !deletedBy(marks, id) {
 			ids = append(ids, id)
 		}
@@ -71,7 +71,7 @@ func (tx *Tx) MarkDeleted(c *chat.Chat, from chat.MessageID) ([]chat.MessageID, 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	id, key, err := tx.nextLink(c)
+	id, key, err := x.nextLink(c)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (tx *Tx) MarkDeleted(c *chat.Chat, from chat.MessageID) ([]chat.MessageID, 
 		return nil, err
 	}
 	hash := linkHash(c.Chain.Head, bMark, key, recordVersion, body)
-	if err := tx.t.put(bMark, key, hash[:], body); err != nil {
+	if err := x.t.put(bMark, key, hash[:], body); err != nil {
 		return nil, err
 	}
 	c.Chain = chat.Chain{Count: c.Chain.Count + 1, LastID: id, Head: hash[:]}

@@ -70,37 +70,37 @@ func (s *Store) EncodeMessage(ctx context.Context, m *chat.Message) (EncodedMess
 
 // AppendMessage appends to the Chat's history under the next id, chains it and updates c.Chain; the caller then calls PutChat(c). c must
 // have been read in this transaction.
-func (tx *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, error) {
+func (x *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, error) {
 	if m.body == nil && m.ref == nil {
 		return 0, errors.New("kv: append of a message that was not encoded")
 	}
-	id, key, err := tx.nextLink(c)
+	id, key, err := x.nextLink(c)
 	if err != nil {
 		return 0, err
 	}
 	version, body := byte(recordVersion), m.body
 	ref := m.ref
-	if ref == nil && len(body) > spillAbove && !tx.t.inline {
+	if ref == nil && len(body) > spillAbove && !x.t.inline {
 		r := refOf(body)
-		if !tx.t.spilled[r.Sum] {
-			tx.t.needSpill = &spillError{body: body}
-			return 0, tx.t.needSpill
+		if !x.t.spilled[r.Sum] {
+			x.t.needSpill = &spillError{body: body}
+			return 0, x.t.needSpill
 		}
 		ref = &r
 	}
 	if ref != nil {
 		version, body = recordVersion|spillBit, ref.bytes()
-		if err := tx.putFileRef(key, ref.Sum); err != nil {
+		if err := x.putFileRef(key, ref.Sum); err != nil {
 			return 0, err
 		}
 	}
 	for _, sum := range m.files {
-		if err := tx.putFileRef(key, sum); err != nil {
+		if err := x.putFileRef(key, sum); err != nil {
 			return 0, err
 		}
 	}
 	hash := linkHash(c.Chain.Head, bMessage, key, version, body)
-	if err := tx.t.putRaw(bMessage, key, encodeRecord(version, bMessage, key, hash[:], body)); err != nil {
+	if err := x.t.putRaw(bMessage, key, encodeRecord(version, bMessage, key, hash[:], body)); err != nil {
 		return 0, err
 	}
 	c.Chain = chat.Chain{Count: c.Chain.Count + 1, LastID: id, Head: hash[:]}
@@ -109,12 +109,12 @@ func (tx *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, err
 
 // nextLink takes an id for the next link of a Chat's chain. It refuses a Chat whose chain is not the stored one: that would cut links
 // off, and nobody would see it before the next check.
-func (tx *Tx) nextLink(c *chat.Chat) (chat.MessageID, []byte, error) {
+func (x *Tx) nextLink(c *chat.Chat) (chat.MessageID, []byte, error) {
 	prefix, err := chatKey(c.ID)
 	if err != nil {
 		return 0, nil, err
 	}
-	last, err := tx.lastLink(prefix)
+	last, err := x.lastLink(prefix)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -122,7 +122,7 @@ func (tx *Tx) nextLink(c *chat.Chat) (chat.MessageID, []byte, error) {
 		return 0, nil, fmt.Errorf("kv: chat %s ends with message %d in the store and with %d in the caller's copy", c.ID, last.id,
 			c.Chain.LastID)
 	}
-	n, err := tx.t.takeID()
+	n, err := x.t.takeID()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -133,29 +133,29 @@ func (tx *Tx) nextLink(c *chat.Chat) (chat.MessageID, []byte, error) {
 }
 
 // NextID takes the next number of the one sequence of Messages and queued Messages.
-func (tx *Tx) NextID() (chat.MessageID, error) {
-	n, err := tx.t.takeID()
+func (x *Tx) NextID() (chat.MessageID, error) {
+	n, err := x.t.takeID()
 	return chat.MessageID(n), err
 }
 
 // Message gives one Message, deleted ones too.
-func (tx *Tx) Message(id chat.ID, m chat.MessageID) (*chat.Message, bool, error) {
+func (x *Tx) Message(id chat.ID, m chat.MessageID) (*chat.Message, bool, error) {
 	key, err := chatKey(id, uint64(m))
 	if err != nil {
 		return nil, false, err
 	}
-	r, found, err := tx.t.get(bMessage, key)
+	r, found, err := x.t.get(bMessage, key)
 	if err != nil || !found {
 		return nil, false, err
 	}
-	if _, found, err := tx.liveChat(id); err != nil || !found {
+	if _, found, err := x.liveChat(id); err != nil || !found {
 		return nil, false, err
 	}
-	marks, err := tx.marks(key[:idSize])
+	marks, err := x.marks(key[:idSize])
 	if err != nil {
 		return nil, false, err
 	}
-	out, err := tx.decodeMessage(key, r)
+	out, err := x.decodeMessage(key, r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -163,9 +163,9 @@ func (tx *Tx) Message(id chat.ID, m chat.MessageID) (*chat.Message, bool, error)
 	return out, true, nil
 }
 
-func (tx *Tx) decodeMessage(key []byte, r record) (*chat.Message, error) {
+func (x *Tx) decodeMessage(key []byte, r record) (*chat.Message, error) {
 	m := new(chat.Message)
-	if err := tx.t.decode(bMessage, key, r, &storedMessage{Message: m}); err != nil {
+	if err := x.t.decode(bMessage, key, r, &storedMessage{Message: m}); err != nil {
 		return nil, err
 	}
 	m.ID, m.ChatID = messageIDOf(key), chat.ID(toID(key).String())
@@ -183,16 +183,16 @@ type MessageQuery struct {
 
 // Messages gives a part of a Chat's history. The links of the hash chain over the part and at its edges are checked: a Message that is
 // missing, changed or moved gives a *DamageError, never a shorter list. A Chat that is not there has none.
-func (tx *Tx) Messages(id chat.ID, q MessageQuery) ([]*chat.Message, error) {
+func (x *Tx) Messages(id chat.ID, q MessageQuery) ([]*chat.Message, error) {
 	prefix, err := chatKey(id)
 	if err != nil {
 		return nil, err
 	}
-	head, found, err := tx.liveChat(id)
+	head, found, err := x.liveChat(id)
 	if err != nil || !found {
 		return nil, err
 	}
-	marks, err := tx.marks(prefix)
+	marks, err := x.marks(prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -201,12 +201,12 @@ func (tx *Tx) Messages(id chat.ID, q MessageQuery) ([]*chat.Message, error) {
 	}
 	limit := q.Limit
 	if q.Descending && limit > 0 {
-		if q.After, err = tx.startOfLast(prefix, q, marks); err != nil {
+		if q.After, err = x.startOfLast(prefix, q, marks); err != nil {
 			return nil, err
 		}
 	}
 	var out []*chat.Message
-	w := chainWalk{tx: tx, prefix: prefix, marks: marks, chain: head.chain}
+	w := chainWalk{tx: x, prefix: prefix, marks: marks, chain: head.chain}
 	err = w.from(q.After, func(key []byte, r record) (bool, error) {
 		id := messageIDOf(key)
 		if id >= q.Before || limit > 0 && len(out) == limit {
@@ -216,7 +216,7 @@ func (tx *Tx) Messages(id chat.ID, q MessageQuery) ([]*chat.Message, error) {
 		if deleted && !q.WithDeleted {
 			return true, nil
 		}
-		m, err := tx.decodeMessage(key, r)
+		m, err := x.decodeMessage(key, r)
 		if err != nil {
 			return false, err
 		}
@@ -236,9 +236,9 @@ func (tx *Tx) Messages(id chat.ID, q MessageQuery) ([]*chat.Message, error) {
 }
 
 // startOfLast gives the After that makes an ascending walk hold the newest Limit Messages below Before.
-func (tx *Tx) startOfLast(prefix []byte, q MessageQuery, marks []mark) (chat.MessageID, error) {
+func (x *Tx) startOfLast(prefix []byte, q MessageQuery, marks []mark) (chat.MessageID, error) {
 	after, n := q.After, 0
-	err := tx.t.scanDown(bMessage, prefix, sequenceKey(prefix, int64(q.Before)), func(r row) (bool, error) {
+	err := x.t.scanDown(bMessage, prefix, sequenceKey(prefix, int64(q.Before)), func(r row) (bool, error) {
 		id := messageIDOf(r.key)
 		if id <= q.After {
 			return false, nil
@@ -256,11 +256,11 @@ func (tx *Tx) startOfLast(prefix []byte, q MessageQuery, marks []mark) (chat.Mes
 }
 
 // liveChat gives a Chat's head; a hidden one is not found.
-func (tx *Tx) liveChat(id chat.ID) (chatHead, bool, error) {
-	h, found, err := tx.chatHead(id)
+func (x *Tx) liveChat(id chat.ID) (chatHead, bool, error) {
+	h, found, err := x.chatHead(id)
 	if err != nil || !found {
 		return h, false, err
 	}
-	hidden, err := tx.hidden(h.root)
+	hidden, err := x.hidden(h.root)
 	return h, !hidden && err == nil, err
 }

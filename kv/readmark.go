@@ -3,23 +3,23 @@ package kv
 import "holdfast/engine/chat"
 
 // ReadMark gives the newest Message of a Chat that a person has seen, 0 for none.
-func (tx *Tx) ReadMark(user chat.UserID, id chat.ID) (chat.MessageID, error) {
+func (x *Tx) ReadMark(user chat.UserID, id chat.ID) (chat.MessageID, error) {
 	key, err := readMarkKey(user, id)
 	if err != nil {
 		return 0, err
 	}
 	var m chat.MessageID
-	_, err = tx.t.getJSON(bReadMark, key, &m)
+	_, err = x.t.getJSON(bReadMark, key, &m)
 	return m, err
 }
 
 // PutReadMark keeps it.
-func (tx *Tx) PutReadMark(user chat.UserID, id chat.ID, m chat.MessageID) error {
+func (x *Tx) PutReadMark(user chat.UserID, id chat.ID, m chat.MessageID) error {
 	key, err := readMarkKey(user, id)
 	if err != nil {
 		return err
 	}
-	return tx.t.putJSON(bReadMark, key, m)
+	return x.t.putJSON(bReadMark, key, m)
 }
 
 func readMarkKey(user chat.UserID, id chat.ID) ([]byte, error) {

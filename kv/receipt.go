@@ -9,21 +9,21 @@ import (
 const maxReceiptKey = 128
 
 // Receipt gives the answer that a person's Idempotency-Key got before. Chat "" is for the route that makes Chats.
-func (tx *Tx) Receipt(user chat.UserID, id chat.ID, key string) (*chat.Receipt, bool, error) {
+func (x *Tx) Receipt(user chat.UserID, id chat.ID, key string) (*chat.Receipt, bool, error) {
 	k, err := receiptKey(user, id, key)
 	if err != nil {
 		return nil, false, err
 	}
-	return getNoun[chat.Receipt](tx, bReceipt, k)
+	return getNoun[chat.Receipt](x, bReceipt, k)
 }
 
 // PutReceipt keeps an answer in the commit that does the work.
-func (tx *Tx) PutReceipt(id chat.ID, r *chat.Receipt) error {
+func (x *Tx) PutReceipt(id chat.ID, r *chat.Receipt) error {
 	k, err := receiptKey(r.UserID, id, r.Key)
 	if err != nil {
 		return err
 	}
-	return tx.t.putJSON(bReceipt, k, r)
+	return x.t.putJSON(bReceipt, k, r)
 }
 
 // receiptKey begins with the Chat, so that a receipt lands on a page that the Chat's commit touches anyway.

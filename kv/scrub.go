@@ -53,23 +53,23 @@ func (s *Store) chatBehind(ctx context.Context, after chat.ID) (next chat.ID, er
 }
 
 // scrubSmall reads what a Chat has beside its Messages.
-func (tx *Tx) scrubSmall(id chat.ID) error {
-	_, _, err := tx.Chat(id)
+func (x *Tx) scrubSmall(id chat.ID) error {
+	_, _, err := x.Chat(id)
 	if err != nil {
 		return err
 	}
-	_, err1 := tx.Queue(id)
-	_, err2 := tx.Draft(id)
-	_, err3 := tx.Intents(id)
-	_, err4 := tx.Checkpoints(id, 0)
-	_, err5 := tx.FileReads(id)
+	_, err1 := x.Queue(id)
+	_, err2 := x.Draft(id)
+	_, err3 := x.Intents(id)
+	_, err4 := x.Checkpoints(id, 0)
+	_, err5 := x.FileReads(id)
 	return errors.Join(err1, err2, err3, err4, err5)
 }
 
 // scrubMessages checks and decodes the next Messages above after, and says where it stopped and whether that was the end. The Chat may grow
 // meanwhile; what was checked never changes.
-func (tx *Tx) scrubMessages(id chat.ID, after chat.MessageID) (last chat.MessageID, done bool, err error) {
-	head, found, err := tx.liveChat(id)
+func (x *Tx) scrubMessages(id chat.ID, after chat.MessageID) (last chat.MessageID, done bool, err error) {
+	head, found, err := x.liveChat(id)
 	if err != nil || !found {
 		return after, true, err
 	}
@@ -77,13 +77,13 @@ func (tx *Tx) scrubMessages(id chat.ID, after chat.MessageID) (last chat.Message
 	if err != nil {
 		return after, true, err
 	}
-	marks, err := tx.marks(prefix)
+	marks, err := x.marks(prefix)
 	if err != nil {
 		return after, true, err
 	}
 	n := 0
 	last, done = after, true
-	w := chainWalk{tx: tx, prefix: prefix, marks: marks, chain: head.chain}
+	w := chainWalk{tx: x, prefix: prefix, marks: marks, chain: head.chain}
 	err = w.from(after, func(key []byte, r record) (bool, error) {
 		if n == scrubRecords {
 			done = false
@@ -91,7 +91,7 @@ func (tx *Tx) scrubMessages(id chat.ID, after chat.MessageID) (last chat.Message
 		}
 		n++
 		last = messageIDOf(key)
-		_, err := tx.decodeMessage(key, r)
+		_, err := x.decodeMessage(key, r)
 		return true, err
 	})
 	return last, done, err

@@ -11,12 +11,12 @@ import (
 
 // keepUnknown adds to body the top-level fields of the stored record that this version does not know. It takes the old JSON apart only
 // when a byte scan has met an unknown name, which it does not in a store that no newer version wrote.
-func (tx *Tx) keepUnknown(b bucket, key, body []byte, known map[string]bool) ([]byte, error) {
-	old, found, err := tx.t.get(b, key)
+func (x *Tx) keepUnknown(b bucket, key, body []byte, known map[string]bool) ([]byte, error) {
+	old, found, err := x.t.get(b, key)
 	if err != nil || !found {
 		return body, err
 	}
-	oldBody, err := tx.t.body(b, key, old)
+	oldBody, err := x.t.body(b, key, old)
 	if err != nil {
 		return nil, err
 	}

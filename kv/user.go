@@ -5,22 +5,22 @@ import "holdfast/engine/chat"
 var userFields = fieldsOf[chat.User]()
 
 // User gives a person.
-func (tx *Tx) User(id chat.UserID) (*chat.User, bool, error) {
+func (x *Tx) User(id chat.UserID) (*chat.User, bool, error) {
 	key, err := idKey(id)
 	if err != nil {
 		return nil, false, err
 	}
-	return getNoun[chat.User](tx, bUser, key)
+	return getNoun[chat.User](x, bUser, key)
 }
 
 // PutUser writes a person.
-func (tx *Tx) PutUser(u *chat.User) error {
+func (x *Tx) PutUser(u *chat.User) error {
 	key, err := idKey(u.ID)
 	if err != nil {
 		return err
 	}
-	return putNoun(tx, bUser, key, u, userFields)
+	return putNoun(x, bUser, key, u, userFields)
 }
 
 // Users gives all people by id, which with UUIDs v7 is by age.
-func (tx *Tx) Users() ([]*chat.User, error) { return listNoun[chat.User](tx, bUser, nil) }
+func (x *Tx) Users() ([]*chat.User, error) { return listNoun[chat.User](x, bUser, nil) }
