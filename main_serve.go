@@ -56,7 +56,7 @@ type serveOptions struct {
 	turns, slots int
 	// limits are what one person may have open at once.
 	limits gate.Limits
-	bounds       engine.Bounds
+	bounds engine.Bounds
 }
 
 // list is a flag that may be given several times.
