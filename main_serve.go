@@ -47,16 +47,23 @@ type serveOptions struct {
 	// ollama is the model server's address; fixed when it was given at the start, so that pages cannot change it.
 	ollama      string
 	ollamaFixed bool
-	logLevel    string
-	logFormat   string
 	noOpen      bool
-	dev         bool
-	assets      string
-	// turns is how many Turns run at once, slots how many calls of one model.
-	turns, slots int
+	log         logOptions
+	develop     developOptions
+	// slots is how many calls of one model run at once.
+	slots int
 	// limits are what one person may have open at once.
 	limits gate.Limits
 	bounds engine.Bounds
+}
+
+// logOptions are level and format of the log.
+type logOptions struct{ level, format string }
+
+// developOptions serve the gallery, and static files from a directory.
+type developOptions struct {
+	gallery bool
+	assets  string
 }
 
 // list is a flag that may be given several times.
@@ -74,12 +81,12 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	flags.Var(&o.listen, "listen", "loopback address to listen on; may be repeated (default 127.0.0.1:8420)")
 	flags.Var(&o.hosts, "host", "further name:port under which browsers reach this appliance; may be repeated")
 	flags.StringVar(&o.ollama, "ollama", firstOf(os.Getenv("HOLDFAST_OLLAMA"), os.Getenv("OLLAMA_HOST")), "address of the model server (default http://127.0.0.1:11434)")
-	flags.StringVar(&o.logLevel, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
-	flags.StringVar(&o.logFormat, "log-format", "auto", "auto, text or json")
+	flags.StringVar(&o.log.level, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
+	flags.StringVar(&o.log.format, "log-format", "auto", "auto, text or json")
 	flags.BoolVar(&o.noOpen, "no-open", false, "do not open the browser")
-	flags.BoolVar(&o.dev, "dev", false, "serve the gallery of components, for development")
-	flags.StringVar(&o.assets, "assets", "", "directory with the static files, for development")
-	flags.IntVar(&o.turns, "turns", 5, "how many turns run at once")
+	flags.BoolVar(&o.develop.gallery, "dev", false, "serve the gallery of components, for development")
+	flags.StringVar(&o.develop.assets, "assets", "", "directory with the static files, for development")
+	flags.IntVar(&o.bounds.RunningTurns, "turns", 5, "how many turns run at once")
 	flags.IntVar(&o.slots, "slots", 1, "how many calls of one model run at once")
 	flags.IntVar(&o.limits.UserRequests, "user-requests", 256, "how many requests one person may have open at once")
 	flags.IntVar(&o.limits.UserStreams, "user-streams", 64, "how many streams one person may have open at once")
@@ -100,7 +107,7 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	if len(o.hosts) == 0 && os.Getenv("HOLDFAST_HOSTS") != "" {
 		o.hosts = strings.Split(os.Getenv("HOLDFAST_HOSTS"), ",")
 	}
-	if min(o.turns, o.slots, o.limits.UserRequests, o.limits.UserStreams) < 1 {
+	if min(o.bounds.RunningTurns, o.slots, o.limits.UserRequests, o.limits.UserStreams) < 1 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--turns, --slots, --user-requests and --user-streams must be at least 1"}
 	}
 	return o, nil
@@ -117,7 +124,7 @@ func firstOf(values ...string) string {
 
 // serve opens the store, recovers, listens and serves until ctx ends. The order is that of operations.md 1.
 func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err error) {
-	log, err := newLogger(o.logLevel, o.logFormat, stderr)
+	log, err := newLogger(o.log.level, o.log.format, stderr)
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}
@@ -203,7 +210,6 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 		models.AllowConnect(server.connect)
 	}
 	spaces := workspace.New(store, places, time.Now)
-	o.bounds.RunningTurns = o.turns
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel}, call.Options{FreeMemory: server.freeMemory})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
 		Forget: places.Forget, HalveWindow: models.HalveWindow,
@@ -213,8 +219,8 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
-		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Log: log, Dev: o.dev,
-			Assets: o.assets, Version: version, Host: listening[0].Addr().String()})
+		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Log: log, Dev: o.develop.gallery,
+			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -138,8 +138,8 @@ var (
 	relatives = regexp.MustCompile(`(?i)(?:src|href|action|url)\s*[=(]\s*["']?//([a-z0-9.-]+)`)
 )
 
-// ownHosts reach nobody else: the loopback, the name of XML vocabularies, and the name that is reserved for samples.
-var ownHosts = map[string]bool{"www.w3.org": true, "127.0.0.1": true, "localhost": true, "example.org": true}
+// ownHosts reach nobody else: the loopback, the name on our own socket, the name of XML vocabularies, and the name that is reserved for samples.
+var ownHosts = map[string]bool{"holdfast": true, "www.w3.org": true, "127.0.0.1": true, "localhost": true, "example.org": true}
 
 var foreignHosts = rule{
 	name: "foreign hosts",
