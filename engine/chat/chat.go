@@ -28,6 +28,8 @@ type Chat struct {
 	Archived        bool       `json:"archived,omitempty"`
 	LastError       *Error     `json:"last_error,omitempty"`
 	LastTurnSummary string     `json:"last_turn_summary,omitempty"`
+	// LastReply is the newest assistant Message that a person may see, a compaction's card apart; has_unread follows from it.
+	LastReply MessageID `json:"last_reply,omitempty"`
 	// Queued is the length of the queue.
 	Queued int `json:"queued,omitempty"`
 

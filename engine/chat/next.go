@@ -144,6 +144,10 @@ func fromRest(s Standing, e Event) (Move, bool) {
 	case Compact:
 		return Move{To: Pending, Effects: SetIntent | ClearError | Wake}, true
 	case Clear:
+		if s.State == Failed && s.Queue > 0 {
+			// A queue is held in error, and nowhere else at rest: Send, Promote and Retry start it from there.
+			return stay(s, AppendBoundary), true
+		}
 		to := Waiting
 		if s.State == Completed {
 			to = Completed
