@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/aymanbagabas/go-udiff"
 
 	"holdfast/engine"
@@ -21,30 +20,6 @@ import (
 
 // pageMessages is how many Messages a document holds; older ones are asked for.
 const pageMessages = 100
-
-// page is what every document needs.
-func (s *Site) page(title string) view.Page {
-	return view.Page{Title: title, Assets: s.assets.URL, Icons: s.icons}
-}
-
-// body writes a page whose head is sent already.
-func (s *Site) body(w http.ResponseWriter, r *http.Request, c templ.Component) {
-	if err := c.Render(r.Context(), w); err != nil && r.Context().Err() == nil {
-		s.log.WarnContext(r.Context(), "a page was not written whole", "error", err)
-	}
-}
-
-// document answers with a whole page.
-func (s *Site) document(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	s.body(w, r, c)
-}
-
-// fragment answers with elements that a page puts in place.
-func (s *Site) fragment(w http.ResponseWriter, r *http.Request, c templ.Component) {
-	s.document(w, r, http.StatusOK, c)
-}
 
 // chat is the document of a Chat.
 func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +39,8 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 	page.Stream = "/chats/" + string(id) + "/stream"
 	shown := s.chatView(ctx, p, v)
 	draft := draftView(v)
-	shown.Entries = append(s.transcript(v, time.Now()).entries(v.Messages, true), draftEntry(shown.Entries, draft))
+	entries := s.transcript(v, time.Now()).entries(v.Messages, true)
+	shown.Entries = append(entries, draftEntry(entries, draft))
 	shown.Older = v.HasMore
 	s.document(w, r, http.StatusOK, view.ChatDocument(view.ChatPage{Page: page, Nav: nav, Chat: shown, Inspector: s.inspector(ctx, p, v)}))
 }

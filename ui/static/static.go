@@ -2,6 +2,7 @@ package static
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -34,6 +35,8 @@ type Assets struct {
 type asset struct {
 	url  string
 	body []byte
+	// packed is the body under gzip, nil where that is not smaller.
+	packed []byte
 }
 
 // New serves the embedded files, or those of dir when it is not empty.
@@ -103,6 +106,13 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Cache-Control", "no-cache")
 	}
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !a.live && TakesGzip(r) {
+		if packed := a.table()[name].packed; packed != nil {
+			w.Header().Set("Content-Encoding", "gzip")
+			body = packed
+		}
+	}
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 }
 
@@ -124,13 +134,41 @@ func (a *Assets) read() map[string]asset {
 			return err
 		}
 		body, err := fs.ReadFile(a.fsys, name)
-		out[name] = asset{url: hashed(name, body), body: body}
+		out[name] = asset{url: hashed(name, body), body: body, packed: pack(body)}
 		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		panic("static: " + err.Error()) // the embedded files cannot fail to be read
 	}
 	return out
+}
+
+// TakesGzip says whether the reader of an answer understands gzip.
+func TakesGzip(r *http.Request) bool {
+	for _, field := range r.Header.Values("Accept-Encoding") {
+		for coding := range strings.SplitSeq(field, ",") {
+			name, q, _ := strings.Cut(strings.TrimSpace(coding), ";")
+			if strings.EqualFold(strings.TrimSpace(name), "gzip") && !strings.HasSuffix(strings.ReplaceAll(q, " ", ""), "q=0") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func pack(body []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil || b.Len() >= len(body) {
+		return nil
+	}
+	return b.Bytes()
 }
 
 func hashed(name string, body []byte) string {

@@ -1,0 +1,68 @@
+package ui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+
+	"github.com/a-h/templ"
+
+	"holdfast/ui/static"
+	"holdfast/ui/view"
+)
+
+// packFrom is the size from which a document is compressed, in bytes.
+const packFrom = 1400
+
+// page is what every document needs.
+func (s *Site) page(title string) view.Page {
+	return view.Page{Title: title, Assets: s.assets.URL, Icons: s.icons}
+}
+
+// document answers with a whole page.
+func (s *Site) document(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+	var b bytes.Buffer
+	if err := c.Render(r.Context(), &b); err != nil {
+		if r.Context().Err() == nil {
+			s.log.ErrorContext(r.Context(), "a page could not be rendered", "error", err)
+		}
+		http.Error(w, "The page could not be made; the log says why.", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Encoding")
+	body := b.Bytes()
+	if len(body) >= packFrom && static.TakesGzip(r) {
+		if packed, err := packDocument(body); err == nil {
+			h.Set("Content-Encoding", "gzip")
+			body = packed
+		}
+	}
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil && r.Context().Err() == nil {
+		s.log.DebugContext(r.Context(), "a page was not written whole", "error", err)
+	}
+}
+
+func packDocument(body []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(body); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+// body writes a page whose head is sent already.
+func (s *Site) body(w http.ResponseWriter, r *http.Request, c templ.Component) {
+	if err := c.Render(r.Context(), w); err != nil && r.Context().Err() == nil {
+		s.log.DebugContext(r.Context(), "a page was not written whole", "error", err)
+	}
+}
+
+// fragment answers with elements that a page puts in place.
+func (s *Site) fragment(w http.ResponseWriter, r *http.Request, c templ.Component) {
+	s.document(w, r, http.StatusOK, c)
+}
