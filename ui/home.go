@@ -59,7 +59,10 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 	n.Page.Stream = "/list/stream"
 	n.Nav, n.Key, n.CanAdd = nav, view.NewKey(), p.Admin()
 	n.Models = s.modelChoices(ctx, p, chat.ModelConfigID(r.FormValue("model_config_id")))
-	n.Spaces = s.spaceOptions(ctx, p, space)
+	// The choice of no folder alone is none.
+	if n.Spaces = s.spaceOptions(ctx, p, space); len(n.Spaces) == 1 {
+		n.Spaces = nil
+	}
 	for _, o := range n.Spaces {
 		if o.Selected && o.Value != "" {
 			n.Folder = o.Label
