@@ -361,6 +361,29 @@ func TestInterruptBeforeAnyOutput(t *testing.T) {
 	}
 }
 
+// What a Workspace keeps whole may still be too long for the Result of a small window.
+func TestOutputThatOnlyTheResultCuts(t *testing.T) {
+	f := open(t, shell.Options{})
+	f.maxText, f.window = 4096, 8192
+	var got ran
+	r := f.do("execute", `{"command":"seq 1500"}`, &got)
+	var d chat.ExecuteDetail
+	decode(t, string(r.Detail), &d)
+	if got.Truncated == nil || d.Log == "" || !strings.Contains(got.Output, chat.TextGap(got.Truncated.OmittedBytes, d.Log)) {
+		t.Fatalf("truncated %+v, log %q, output %q", got.Truncated, d.Log, got.Output)
+	}
+	var page readAnswer
+	f.do("read_file", fmt.Sprintf(`{"path":%s,"offset":700,"limit":2}`, quote(d.Log)), &page)
+	if page.Content != "700\t700\n701\t701" || page.TotalLines != 1500 {
+		t.Errorf("%q of %d lines", page.Content, page.TotalLines)
+	}
+	got, d = ran{}, chat.ExecuteDetail{}
+	decode(t, string(f.do("execute", `{"command":"seq 500"}`, &got).Detail), &d)
+	if got.Truncated != nil || d.Log != "" {
+		t.Errorf("a whole Result is truncated %+v and names the file %q", got.Truncated, d.Log)
+	}
+}
+
 func TestLongOutput(t *testing.T) {
 	f := open(t, shell.Options{})
 	f.maxText, f.window = 8192, 8192

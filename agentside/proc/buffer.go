@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -11,6 +10,9 @@ const (
 	keepHead = 16 << 10
 	keepTail = 16 << 10
 	maxLine  = 2048
+	// keepAlone is the longest output without a file of its own: the smallest Result, 4 KiB of JSON, holds it whole even where each
+	// byte is escaped to six.
+	keepAlone = 512
 )
 
 // exit is how a process ended.
@@ -31,8 +33,6 @@ type buffer struct {
 	tail   []byte
 	oldest int
 	total  int64
-	// column is the length of the line that is being written.
-	column int
 	ended  bool
 	exit   exit
 }
@@ -48,11 +48,6 @@ func (b *buffer) write(p []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total += int64(len(p))
-	if i := bytes.LastIndexByte(p, '\n'); i >= 0 {
-		b.column = len(p) - i - 1
-	} else {
-		b.column += len(p)
-	}
 	if room := keepHead - len(b.head); room > 0 {
 		taken := min(room, len(p))
 		b.head = append(b.head, p[:taken]...)
@@ -73,22 +68,11 @@ func (b *buffer) write(p []byte) {
 	}
 }
 
-// longest gives the length of the longest line of p, which goes on a line of column bytes.
-func longest(column int, p []byte) int {
-	most := 0
-	for len(p) > 0 {
-		l, rest, _ := bytes.Cut(p, []byte("\n"))
-		most = max(most, column+len(l))
-		p, column = rest, 0
-	}
-	return most
-}
-
-// loses: after p is written, what is read will not be the whole.
-func (b *buffer) loses(p []byte) bool {
+// outgrows: with p more is written than a Result is sure to hold whole.
+func (b *buffer) outgrows(p []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.total+int64(len(p)) > keepHead+keepTail || longest(b.column, p) > maxLine
+	return b.total+int64(len(p)) > keepAlone
 }
 
 // view is a copy of a buffer.

@@ -221,6 +221,7 @@ func TestWholeOutputIsInTheFile(t *testing.T) {
 	for _, command := range []string{
 		"for i in $(seq 20000); do echo line $i; done",
 		"echo short; head -c 3000 /dev/zero | tr '\\0' x; echo; echo end",
+		"seq 150; sleep 0.01; seq 100",
 	} {
 		out := b.run(command)
 		data, err := os.ReadFile(out.Log)
@@ -235,12 +236,26 @@ func TestWholeOutputIsInTheFile(t *testing.T) {
 			t.Error(out.Log)
 		}
 	}
-	if files, err := os.ReadDir(filepath.Join(b.temp, "c1")); err != nil || len(files) != 2 {
+	if files, err := os.ReadDir(filepath.Join(b.temp, "c1")); err != nil || len(files) != 3 {
 		t.Error(files, err)
 	}
-	b.run("echo little")
-	if files, err := os.ReadDir(filepath.Join(b.temp, "c1")); err != nil || len(files) != 2 {
+	b.run("seq 120")
+	if files, err := os.ReadDir(filepath.Join(b.temp, "c1")); err != nil || len(files) != 3 {
 		t.Error("a file for little output:", files, err)
+	}
+}
+
+func TestNoHalfOutputWhenTheFilesAreFull(t *testing.T) {
+	b := newBench(t)
+	b.scope.manager.records.reserve(maxRecords - 3000)
+	if out := b.run("seq 300"); out.Log == "" {
+		t.Error("no file while there is room")
+	}
+	if out := b.run("seq 2000"); out.Log != "" || out.TotalBytes != 8893 {
+		t.Errorf("%d bytes, the file %s", out.TotalBytes, out.Log)
+	}
+	if files, err := os.ReadDir(filepath.Join(b.temp, "c1")); err != nil || len(files) != 1 {
+		t.Error(files, err)
 	}
 }
 

@@ -245,12 +245,8 @@ func (s *Scope) Output(ctx context.Context, chatID chat.ID, id string, since int
 	}
 	v := p.buffer.view()
 	r := v.render(since)
-	out := chat.ProcessOutput{ProcessInfo: p.infoAt(v.ended, v.exit), Output: r.text, NextOffset: r.next, GapBytes: r.gap,
-		TotalBytes: v.total, OmittedBytes: r.gap}
-	if r.gap > 0 {
-		out.Log = p.recordName()
-	}
-	return out, nil
+	return chat.ProcessOutput{ProcessInfo: p.infoAt(v.ended, v.exit), Output: r.text, NextOffset: r.next, GapBytes: r.gap,
+		TotalBytes: v.total, OmittedBytes: r.gap, Log: p.recordName()}, nil
 }
 
 func (m *Manager) hold(p *process, n int) {

@@ -31,6 +31,8 @@ type records struct {
 	used int64
 }
 
+var errNoRoom = errors.New("the files with outputs have reached their limit in all")
+
 // record is the file of one process; it is written by one goroutine.
 type record struct {
 	of   *records
@@ -60,17 +62,22 @@ func (r *records) open(req chat.ProcessStart) *record {
 	return &record{of: r, file: file, path: path}
 }
 
-// write keeps what there is room for: 10 MiB a process, 256 MiB in all. A file that cannot be written is removed: half an
-// output must not be taken for the whole.
+// write keeps the first 10 MiB of a process. A file that cannot be written, or for which nothing is left of the 256 MiB in all, is
+// removed: half an output must not be taken for the whole.
 func (r *record) write(p []byte) {
 	if r == nil || r.file == nil {
 		return
 	}
-	room := r.of.reserve(min(int64(len(p)), maxRecord-r.size))
-	if room == 0 {
+	want := min(int64(len(p)), maxRecord-r.size)
+	if want == 0 {
 		return
 	}
-	if _, err := r.file.Write(p[:room]); err != nil {
+	room := r.of.reserve(want)
+	err := errNoRoom
+	if room == want {
+		_, err = r.file.Write(p[:room])
+	}
+	if err != nil {
 		r.of.log.Warn("the file with the output of a process cannot be written", "path", r.path, "error", err)
 		r.of.release(room)
 		r.close()

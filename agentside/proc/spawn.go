@@ -131,7 +131,7 @@ func (m *Manager) copyOutput(p *process, r *os.File) error {
 	for {
 		n, err := r.Read(piece)
 		if n > 0 {
-			if !opened && p.buffer.loses(piece[:n]) {
+			if !opened && p.buffer.outgrows(piece[:n]) {
 				opened = true
 				whole = m.records.open(p.req)
 				v := p.buffer.view()

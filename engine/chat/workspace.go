@@ -236,7 +236,7 @@ type ProcessOutput struct {
 	// TotalBytes is what the process printed in all; OmittedBytes what Output leaves out.
 	TotalBytes   int64
 	OmittedBytes int64
-	// Log is the path of the file with the whole output, "" when nothing was left out or none was kept.
+	// Log is the path of the file with the whole output; "" when that is short, or none could be kept.
 	Log string
 }
 

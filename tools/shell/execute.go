@@ -206,9 +206,9 @@ func (e execute) report(w watched, ordered order, r executeResult, p printed, ou
 		return answer.Failure("The result cannot be encoded: %v", err)
 	}
 	detail := chat.ExecuteDetail{Command: ordered.command, Workdir: out.Workdir, ProcessID: w.id, Running: out.Running,
-		ExitCode: r.ExitCode, Signal: out.Signal, DurationMS: r.WallDurationMS, TotalBytes: p.total, Log: p.log}
+		ExitCode: r.ExitCode, Signal: out.Signal, DurationMS: r.WallDurationMS, TotalBytes: p.total}
 	if short {
-		detail.Output = p.page()
+		detail.Output, detail.Log = p.page(), p.log
 	}
 	if interrupted && out.Output == "" && r.ProcessID == "" {
 		content = []byte(chat.TextCut)
