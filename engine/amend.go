@@ -66,7 +66,15 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	if moved {
 		c.WorkspaceID = *in.WorkspaceID
 	}
-	if refused, err := e.checkReferences(tx, c); err != nil || refused != nil {
+	// Only what is set is checked: a Chat whose model or folder has gone can still be renamed and archived.
+	named := chat.Chat{OwnerID: c.OwnerID}
+	if in.ModelConfigID != nil {
+		named.ModelConfigID = c.ModelConfigID
+	}
+	if moved {
+		named.WorkspaceID = c.WorkspaceID
+	}
+	if refused, err := e.checkReferences(tx, &named); err != nil || refused != nil {
 		if err == nil {
 			err = refused
 		}

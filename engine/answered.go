@@ -33,13 +33,19 @@ func (r *run) answered() error {
 	if err != nil && results == nil {
 		return err
 	}
-	var msgs []chat.Message
-	for i, o := range r.t.chat.Outstanding {
-		msgs = append(msgs, toolMessage(o.Step, *results[i]))
+	o := outcome{whole: true}
+	var open []chat.OutstandingCall
+	for i, asked := range r.t.chat.Outstanding {
+		if results[i] == nil {
+			open = append(open, r.outstanding(&plan[i], asked.Step))
+			continue
+		}
+		o.msgs = append(o.msgs, toolMessage(asked.Step, *results[i]))
 	}
+	o.record = func(c *chat.Chat) { c.Outstanding = open }
 	if err != nil {
-		r.kept = msgs
+		r.kept = &o
 		return err
 	}
-	return r.commitStep(chat.Event{Kind: chat.CommitStep}, msgs, nil, func(c *chat.Chat) { c.Outstanding = nil })
+	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
 }

@@ -87,8 +87,8 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 	return out
 }
 
-// runBatch runs the Calls and gives their Results in Call order; asked Calls have none. An error is the run's cause, or a failure to
-// make an intent durable; r.kept then holds nothing, the caller decides what is kept.
+// runBatch runs the Calls and gives their Results in Call order. Asked Calls have none, and neither have those that a shutdown kept
+// from running. An error is the run's cause, or, without Results, a failure to make the reply durable.
 func (r *run) runBatch(calls []planned) ([]*chat.Part, error) {
 	b := &batch{r: r, calls: calls, cap: prompt.ResultCap(r.t.window, len(calls)), results: make([]*chat.Part, len(calls)),
 		started: make([]bool, len(calls))}
@@ -174,18 +174,23 @@ func (b *batch) wait(done <-chan struct{}) {
 	}
 }
 
-// close drops late values and answers what is still open.
+// close drops late values and answers what is still open. A shutdown leaves open what may simply run in the next process.
 func (b *batch) close() []*chat.Part {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
 	now := b.r.e.now().UTC()
+	shutdown := context.Cause(b.r.ctx) == chat.CauseShutdown
 	for i := range b.results {
 		if b.results[i] != nil || !b.calls[i].runs() {
 			continue
 		}
+		begun := b.started[i] && b.calls[i].def.Effect != chat.ClassRead
+		if shutdown && !begun {
+			continue
+		}
 		text := chat.TextCut
-		if b.started[i] && b.calls[i].def.Effect == chat.ClassEffect {
+		if shutdown {
 			b.r.mayHaveRun = true
 			text = chat.TextStopped
 		}
@@ -277,6 +282,9 @@ func (b *batch) one(i int) {
 		}
 		if err := b.intend(i); err != nil {
 			res = chat.Result{Content: "the call was not started: " + turnError(err).Message, IsError: true}
+			if r.interrupted() {
+				res.Content = chat.TextCut
+			}
 			return
 		}
 		res = p.tool.Run(r.ctx, b.env(p), p.call.Args)

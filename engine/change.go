@@ -128,6 +128,11 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 			return err
 		}
 	}
+	if len(c.Outstanding) > 0 && abandons(m, was) {
+		if err := e.answerOutstanding(tx, c, chat.TextUserStop, now); err != nil {
+			return err
+		}
+	}
 	if x.insert != nil {
 		if err := e.insert(tx, c, m, x.insert); err != nil {
 			return err
@@ -149,6 +154,14 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 		}
 	}
 	return tx.PutChat(c)
+}
+
+// abandons says whether no run will answer the Calls that are left: a user Message follows them, or a person stopped the Turn.
+func abandons(m chat.Move, was chat.State) bool {
+	if m.Effects&(chat.AppendHistory|chat.Take) != 0 {
+		return true
+	}
+	return m.To.AtRest() && (was == chat.Pending || was == chat.Interrupting)
 }
 
 // applyMove sets the fields of the record that a Move alone decides.
@@ -268,8 +281,16 @@ func appendMessage(tx *kv.Tx, c *chat.Chat, msg *chat.Message) error {
 		return err
 	}
 	msg.ID = id
-	c.HistoryVersion++
+	appended(c, msg)
 	return nil
+}
+
+// appended notes a new Message in the Chat's record.
+func appended(c *chat.Chat, msg *chat.Message) {
+	c.HistoryVersion++
+	if msg.Role == chat.RoleAssistant && msg.Visibility != chat.VisibleModel && !msg.Compressed {
+		c.LastReply = msg.ID
+	}
 }
 
 func putQueue(tx *kv.Tx, c *chat.Chat, queue []*chat.QueuedMessage) error {

@@ -5,16 +5,31 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"slices"
 	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
 )
 
-// stepChange is the transition that stores a Step's Messages and clears its Draft, checkpoints and intents. Messages are encoded here,
-// before the transaction opens.
-func (r *run) stepChange(ev chat.Event, msgs []chat.Message) (change, error) {
+// outcome is what a Step leaves to be stored.
+type outcome struct {
+	msgs  []chat.Message
+	usage *chat.UsageEntry
+	// record changes the Chat's record with it; nil for nothing.
+	record func(c *chat.Chat)
+	// whole: the model's reply is complete, so the Step counts.
+	whole bool
+}
+
+// stepChange is the transition that stores an outcome and clears the Step's Draft, checkpoints and intents. Messages are encoded here,
+// before the transaction opens; they come back with the notes in front of them, and get their ids by the commit.
+func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, error) {
 	now := r.e.now().UTC()
+	msgs := o.msgs
+	if o.whole || len(msgs) > 0 {
+		msgs = slices.Concat(r.t.notes, o.msgs)
+	}
 	encoded := make([]kv.EncodedMessage, len(msgs))
 	for i := range msgs {
 		m := &msgs[i]
@@ -24,21 +39,47 @@ func (r *run) stepChange(ev chat.Event, msgs []chat.Message) (change, error) {
 		}
 		var err error
 		if encoded[i], err = r.e.store.EncodeMessage(context.Background(), m); err != nil {
-			return change{}, err
+			return change{}, nil, err
 		}
 	}
+	var seen map[string]string
+	if r.t.reads != nil {
+		seen = r.t.reads.all()
+	}
 	step, generation := r.draft.view().Step, r.draft.generation()
-	write := func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {
+	write := func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
 		for i := range encoded {
 			id, err := tx.AppendMessage(c, encoded[i])
 			if err != nil {
 				return err
 			}
 			msgs[i].ID = id
-			c.HistoryVersion++
+			appended(c, &msgs[i])
+		}
+		if seen != nil {
+			if err := tx.PutFileReads(c.ID, seen); err != nil {
+				return err
+			}
+		}
+		if o.usage != nil {
+			if err := tx.PutUsage(o.usage); err != nil {
+				return err
+			}
+		}
+		if o.whole {
+			c.Turn.Steps++
+			c.Turn.Cuts = 0
+		}
+		if o.record != nil {
+			o.record(c)
 		}
 		c.StepSeq = max(c.StepSeq, step)
 		c.Generation = max(c.Generation, generation)
+		if m.To != chat.RequiresAction {
+			if err := answerUndecided(tx, c, now); err != nil {
+				return err
+			}
+		}
 		if err := tx.ClearDraft(c.ID); err != nil {
 			return err
 		}
@@ -46,48 +87,57 @@ func (r *run) stepChange(ev chat.Event, msgs []chat.Message) (change, error) {
 	}
 	lease := r.lease
 	return change{chat: r.id, fence: &lease, write: write,
-		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return ev, nil }}, nil
+		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return ev, nil }}, msgs, nil
 }
 
-// commitStep stores a Step and says where the Chat stands then. On a full disk it keeps the Draft and tries again until it is stopped.
-func (r *run) commitStep(ev chat.Event, msgs []chat.Message, usage *chat.UsageEntry, record func(c *chat.Chat)) error {
-	r.save.end()
-	msgs = append(r.t.notes, msgs...)
-	x, err := r.stepChange(ev, msgs)
-	if err != nil {
-		return err
+// answerUndecided answers the Calls that nobody will be asked about any more: their Step was interrupted before its commit.
+func answerUndecided(tx *kv.Tx, c *chat.Chat, now time.Time) error {
+	var decided []chat.OutstandingCall
+	for _, o := range c.Outstanding {
+		if o.Decision != "" {
+			decided = append(decided, o)
+			continue
+		}
+		msg := toolMessage(o.Step, failedResult(o.Call, chat.TextCut, now))
+		if err := appendMessage(tx, c, &msg); err != nil {
+			return err
+		}
 	}
-	write := x.write
-	seen := r.t.reads.changed()
-	x.write = func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
-		if seen != nil {
-			if err := tx.PutFileReads(c.ID, seen); err != nil {
-				return err
-			}
-		}
-		if usage != nil {
-			if err := tx.PutUsage(usage); err != nil {
-				return err
-			}
-		}
-		c.Turn.Steps++
-		c.Turn.Cuts = 0
-		if record != nil {
-			record(c)
-		}
-		return write(tx, c, m)
+	c.Outstanding = decided
+	return nil
+}
+
+// commitStep stores a whole Step. nil means that the Turn goes on; errFinished, that the Chat has no lease any more. On a full disk it
+// keeps the Draft and tries again until it is stopped; what could not be committed is left in r.kept.
+func (r *run) commitStep(ev chat.Event, o outcome) error {
+	r.save.end()
+	o.whole = true
+	if len(o.msgs) > 0 {
+		r.kept = &o
+	}
+	x, msgs, err := r.stepChange(ev, o)
+	if err != nil {
+		return storeError(err)
 	}
 	out, err := r.commitPatiently(x)
 	if err != nil {
 		return err
 	}
+	r.kept = nil
 	r.t.notes = nil
 	r.t.chat = out.chat
 	for i := range msgs {
 		r.t.history = append(r.t.history, &msgs[i])
 	}
+	// What ends the run from here on must not find the committed reply again.
+	r.draft.clear()
 	if !out.chat.State.Leased() {
 		return errFinished
+	}
+	if out.chat.State == chat.Interrupting {
+		// The transition told us before its cancellation arrived.
+		r.stop(chat.CauseInterrupted)
+		return chat.CauseInterrupted
 	}
 	return nil
 }

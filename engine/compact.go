@@ -39,16 +39,20 @@ func (r *run) compact(built prompt.Built, source string) error {
 	r.e.meters.compactions.Inc(result)
 	var msgs []chat.Message
 	for _, m := range prompt.SummaryMessages(s) {
+		m.Step = r.draft.view().Step
 		msgs = append(msgs, *m)
 	}
-	usage := r.usage("compaction", built.Request.Model, reply, r.e.now().Sub(started))
-	return r.commitStep(chat.Event{Kind: chat.CommitStep}, msgs, usage, func(c *chat.Chat) {
+	o := outcome{msgs: msgs, record: func(c *chat.Chat) {
 		c.Turn.Steps--
 		c.Turn.Compactions++
 		if s.Failure == "" {
 			c.Used = chat.ContextUse{Limit: c.Used.Limit}
 		}
-	})
+	}}
+	if err == nil {
+		o.usage = r.usage("compaction", built.Request.Model, reply, r.e.now().Sub(started))
+	}
+	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
 }
 
 // summarise asks for the summary, once more without Tools when the reply has no text.
@@ -81,8 +85,7 @@ func (r *run) compactByHand() error {
 	if err := r.compact(built, prompt.SourceManual); err != nil {
 		return err
 	}
-	r.draft.clear()
-	return r.commitStep(chat.Event{Kind: chat.FinishTurn}, nil, nil, func(c *chat.Chat) { c.Turn.Steps-- })
+	return r.commitStep(chat.Event{Kind: chat.FinishTurn}, outcome{record: func(c *chat.Chat) { c.Turn.Steps-- }})
 }
 
 // CompactInput and ClearInput name the Chat.

@@ -24,6 +24,8 @@ type CreateInput struct {
 	ReasoningEffort string
 	Labels          map[string]string
 	Key             string `json:"-"`
+	// Replayed, unless nil, is told whether the key was known: then the Chat is the one that was made before.
+	Replayed *bool `json:"-"`
 }
 
 // Create makes a Chat and lets its first Turn begin.
@@ -88,6 +90,9 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		var first chat.ID
 		if err := json.Unmarshal(rec.replay, &first); err != nil {
 			return nil, err
+		}
+		if in.Replayed != nil {
+			*in.Replayed = true
 		}
 		return e.Get(ctx, p, GetInput{ChatID: first})
 	}

@@ -120,6 +120,11 @@ func (g *Guarded) StopProcess(ctx context.Context, p chat.Principal, in StopProc
 	return account.Run(ctx, g.guard, "engine.StopProcess", policyStopProcess, p, in, g.room.StopProcess)
 }
 
+// Unread is Engine.Unread under policyUnread.
+func (g *Guarded) Unread(ctx context.Context, p chat.Principal, in UnreadInput) (bool, error) {
+	return account.Run(ctx, g.guard, "engine.Unread", policyUnread, p, in, g.room.Unread)
+}
+
 // View is Engine.View under policyView.
 func (g *Guarded) View(ctx context.Context, p chat.Principal, in ViewInput) (View, error) {
 	return account.Run(ctx, g.guard, "engine.View", policyView, p, in, g.room.View)

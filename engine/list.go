@@ -96,7 +96,7 @@ func (e *Engine) listPage(ctx context.Context, p chat.Principal, in ListInput, w
 			if err != nil {
 				return err
 			}
-			out.Unread[c.ID] = c.State.AtRest() && seen < c.Chain.LastID
+			out.Unread[c.ID] = c.State.AtRest() && seen < c.LastReply
 			if len(out.Chats) >= in.Limit {
 				more = more || i < len(chats)-1
 				return nil

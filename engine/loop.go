@@ -21,7 +21,6 @@ func (r *run) watchLoop() error {
 	loop := prompt.FindLoop(turn, waits)
 	if loop.End {
 		r.e.meters.loops.Inc("stopped")
-		r.draft.clear()
 		return &chat.Error{Kind: chat.KindLoop, Message: "The model repeated itself.", Model: r.t.config.Model, Retryable: true,
 			Detail: "It made the same call again and again with the same result. Say what to do differently, or choose another model."}
 	}

@@ -17,7 +17,8 @@ type reads struct {
 	mu     sync.Mutex // guards seen and dirty
 	seen   map[string]string
 	loaded sync.Once
-	dirty  bool
+	// dirty: something was noted since the Turn began.
+	dirty bool
 }
 
 var _ chat.Reads = (*reads)(nil)
@@ -57,13 +58,12 @@ func (r *reads) Note(path, etag string) {
 	r.dirty = true
 }
 
-// changed gives a copy to store, nil when nothing changed since the last one.
-func (r *reads) changed() map[string]string {
+// all gives a copy to store, nil while the Turn has noted nothing.
+func (r *reads) all() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.dirty {
 		return nil
 	}
-	r.dirty = false
 	return maps.Clone(r.seen)
 }

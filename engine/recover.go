@@ -44,11 +44,12 @@ func (e *Engine) recoverWhere(ctx context.Context, reason string, lost func(*cha
 	}
 	var failed error
 	for _, c := range dead {
-		if err := e.recoverChat(ctx, c, lost); err != nil {
+		done, err := e.recoverChat(ctx, c, lost)
+		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("recover chat %s: %w", c.ID, err))
-			continue
+		} else if done {
+			e.meters.recovered.Inc(reason)
 		}
-		e.meters.recovered.Inc(reason)
 	}
 	return failed
 }
@@ -62,14 +63,18 @@ type remains struct {
 	intents    map[string]*chat.Intent
 }
 
-// recoverChat keeps the checkpointed Draft, settles the Calls that were open, and lets the Turn go on or rest.
-func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.Chat) bool) error {
+// closed says whether only the transaction that closes the Turn is missing. A whole Step without a reply is one that ran allowed Calls.
+func (l *remains) closed() bool { return l.whole && len(l.parts) > 0 && len(callsOf(l.parts)) == 0 }
+
+// recoverChat keeps the checkpointed Draft, settles the Calls that were open, and lets the Turn go on or rest. It is false when the
+// Chat turned out to have a runner.
+func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.Chat) bool) (bool, error) {
 	if c.Lease == nil {
 		_, err := e.change(ctx, change{chat: c.ID, event: kindOf(chat.Repair), write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error {
 			c.LastError = internalError(errors.New("the chat was running without a lease"))
 			return nil
 		}})
-		return err
+		return err == nil, err
 	}
 	left := remains{intents: map[string]*chat.Intent{}}
 	err := e.store.View(ctx, func(tx *kv.Tx) error {
@@ -85,7 +90,7 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 		return err
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	set := e.settle(ctx, c, left)
 	lease := *c.Lease
@@ -94,7 +99,7 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 			if !lost(c) {
 				return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "The chat has a runner again."}
 			}
-			ev := chat.Event{Kind: chat.Recover, MayHaveRun: set.mayHaveRun, Whole: left.whole && len(callsOf(left.parts)) == 0}
+			ev := chat.Event{Kind: chat.Recover, MayHaveRun: set.mayHaveRun, Whole: left.closed()}
 			if c.Turn.Cuts >= 1 {
 				ev.Rest = chat.RestCutTwice
 			} else if e.bounds.HoldAfterRestart {
@@ -120,9 +125,9 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 		}})
 	var refused *chat.Error
 	if errors.As(err, &refused) && refused.Kind == chat.KindWrongState || errors.Is(err, errFenced) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // settled is what recovery stores of a dead run's Step.
@@ -140,7 +145,10 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 	now := e.now().UTC()
 	if len(left.parts) > 0 {
 		msg := chat.Message{Role: chat.RoleAssistant, Content: left.parts, ContentVersion: 1, CreatedAt: now, Step: left.step,
-			ModelConfigID: c.ModelConfigID, Partial: !left.whole, FinishReason: "crash"}
+			ModelConfigID: c.ModelConfigID}
+		if !left.whole {
+			msg.Partial, msg.FinishReason = true, "crash"
+		}
 		s.messages = append(s.messages, msg)
 	}
 	again := func(call chat.Call, step int64) {
@@ -172,7 +180,7 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 func (e *Engine) settleUnstarted(c *chat.Chat, call chat.Call, step int64, s *settled) {
 	o := chat.OutstandingCall{Call: call, Kind: chat.OutstandingApproval, Decision: "allow", AskedAt: e.now().UTC(), Step: step}
 	tool, known := e.tools.Tool(call.Name)
-	if known && tool.Def().Effect == chat.ClassEffect {
+	if !known || tool.Def().Effect == chat.ClassEffect || tool.Def().NeedsApproval {
 		// Whether it needed a person's leave is decided anew by nobody but the person.
 		s.messages = append(s.messages, toolMessage(step, failedResult(call, chat.TextCut, e.now().UTC())))
 		return

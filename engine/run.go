@@ -23,8 +23,8 @@ type run struct {
 	draft draft
 	pace  *pacer
 	save  *saver
-	// kept are the Messages of a Step that was cut after the model's reply: they are stored by whatever ends the run.
-	kept []chat.Message
+	// kept is a Step that was cut between the model's reply and its commit: it is stored by whatever ends the run.
+	kept *outcome
 	// mayHaveRun: an effect Call was cut, so nobody knows whether it ran.
 	mayHaveRun bool
 	t          turn
@@ -195,13 +195,13 @@ func (r *run) end(err error) {
 	}
 }
 
-// finish ends the run with what is kept of its Step: the Messages of a reply that was whole, else the Draft as a partial.
+// finish ends the run with what is kept of its Step: that of a reply that was whole, else the Draft as a partial.
 func (r *run) finish(ctx context.Context, ev chat.Event, reason string, failure *chat.Error) error {
-	msgs := r.kept
-	if msgs == nil {
-		msgs = r.partial(reason)
+	o := outcome{msgs: r.partial(reason)}
+	if r.kept != nil {
+		o = *r.kept
 	}
-	x, err := r.stepChange(ev, msgs)
+	x, _, err := r.stepChange(ev, o)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (r *run) partial(reason string) []chat.Message {
 	now := r.e.now().UTC()
 	msg := r.assistant(parts)
 	msg.Partial, msg.FinishReason = true, reason
-	msgs := append(r.t.notes, msg)
+	msgs := []chat.Message{msg}
 	for _, p := range parts {
 		if p.Type != chat.PartToolCall {
 			continue

@@ -51,9 +51,13 @@ func (r *runner) start() {
 
 // wake runs the Chat at once when a slot is free, else leaves it to the loop.
 func (r *runner) wake(id chat.ID) {
-	if r.reserve(id) {
-		return
+	if !r.reserve(id) {
+		r.nudge()
 	}
+}
+
+// nudge lets the loop look for work.
+func (r *runner) nudge() {
 	select {
 	case r.wakes <- struct{}{}:
 	default:
@@ -75,10 +79,7 @@ func (r *runner) reserve(id chat.ID) bool {
 		r.busy--
 		delete(r.taken, id)
 		r.mu.Unlock()
-		select {
-		case r.wakes <- struct{}{}:
-		default:
-		}
+		r.nudge()
 	})
 	return true
 }
@@ -88,6 +89,8 @@ func (r *runner) loop() {
 	defer poll.Stop()
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
+	// What the last process left pending waits for no tick.
+	r.nudge()
 	for {
 		select {
 		case <-r.ctx.Done():

@@ -25,7 +25,7 @@ func (r *run) steps() error {
 			return context.Cause(r.ctx)
 		}
 		if r.t.chat.Turn.Steps >= r.e.bounds.StepCap {
-			return r.commitStep(chat.Event{Kind: chat.FinishTurn, Rest: chat.RestStepCap}, nil, nil, nil)
+			return r.commitStep(chat.Event{Kind: chat.FinishTurn, Rest: chat.RestStepCap}, outcome{})
 		}
 		if err := r.step(); err != nil {
 			return err
@@ -218,30 +218,32 @@ func (r *run) closeTurn(parts []chat.Part, reply chat.Reply, usage *chat.UsageEn
 	if prompt.Empty(parts) && reply.FinishReason != "length" {
 		return r.emptyReply(reply, usage, used)
 	}
-	msg := r.assistant(parts)
-	msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
-	r.price(&msg, started)
+	o := outcome{usage: usage, record: used}
+	if len(parts) > 0 {
+		msg := r.assistant(parts)
+		msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
+		r.price(&msg, started)
+		o.msgs = []chat.Message{msg}
+	}
 	ev := chat.Event{Kind: chat.FinishTurn}
 	if reply.FinishReason == "length" {
 		ev.Rest = chat.RestLength
 	}
-	if err := r.commitStep(ev, []chat.Message{msg}, usage, used); err != nil {
-		return err
-	}
-	return errFinished
+	return r.commitStep(ev, o)
 }
 
 // emptyReply nudges the model once per Turn; a second empty reply ends it.
 func (r *run) emptyReply(reply chat.Reply, usage *chat.UsageEntry, used func(*chat.Chat)) error {
 	if r.t.chat.Turn.Nudged {
+		r.kept = &outcome{msgs: r.partial("error"), usage: usage, record: used}
 		return &chat.Error{Kind: chat.KindEmptyReply, Message: "The model returned nothing twice.",
 			Detail: "Try again, rephrase the request, or choose another model.", Retryable: true, Model: r.t.config.Model}
 	}
 	r.t.note(prompt.Nudge(r.t.active(), reply.Usage))
-	return r.commitStep(chat.Event{Kind: chat.CommitStep}, nil, usage, func(c *chat.Chat) {
+	return r.commitStep(chat.Event{Kind: chat.CommitStep}, outcome{usage: usage, record: func(c *chat.Chat) {
 		used(c)
 		c.Turn.Nudged = true
-	})
+	}})
 }
 
 // runCalls runs a Step's Calls and commits reply and Results together.
@@ -255,41 +257,45 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 	msg := r.assistant(parts)
 	msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
 	r.price(&msg, started)
-	msgs := []chat.Message{msg}
-	var asked []chat.OutstandingCall
+	o := outcome{msgs: []chat.Message{msg}, usage: usage, whole: true}
+	var open []chat.OutstandingCall
+	asks := false
 	for i := range plan {
-		if plan[i].ask {
-			asked = append(asked, chat.OutstandingCall{Call: plan[i].call, Kind: chat.OutstandingApproval, AskedAt: r.e.now().UTC(), Step: msg.Step})
+		if results[i] != nil {
+			o.msgs = append(o.msgs, toolMessage(msg.Step, *results[i]))
 			continue
 		}
-		msgs = append(msgs, toolMessage(msg.Step, *results[i]))
+		asks = asks || plan[i].ask
+		open = append(open, r.outstanding(&plan[i], msg.Step))
+	}
+	o.record = func(c *chat.Chat) {
+		used(c)
+		c.Outstanding = open
 	}
 	if err != nil {
-		r.kept = append(r.t.notes, r.answerAsked(msgs, asked)...)
+		r.kept = &o
 		return err
 	}
 	ev := chat.Event{Kind: chat.CommitStep}
-	if len(asked) > 0 {
+	if asks {
 		ev.Kind = chat.AskAction
 	} else if r.stopsTurn(plan, results) {
 		ev.Kind = chat.FinishTurn
 	}
-	err = r.commitStep(ev, msgs, usage, func(c *chat.Chat) {
-		used(c)
-		c.Outstanding = asked
-	})
-	if err != nil {
+	if err := r.commitStep(ev, o); err != nil {
 		return err
 	}
 	return r.watchLoop()
 }
 
-// answerAsked completes the Messages of a Step that ends before a person was asked.
-func (r *run) answerAsked(msgs []chat.Message, asked []chat.OutstandingCall) []chat.Message {
-	for _, a := range asked {
-		msgs = append(msgs, toolMessage(a.Step, failedResult(a.Call, chat.TextCut, r.e.now().UTC())))
+// outstanding is a Call without a Result: one that a person is asked about, or one that a shutdown kept from running and that the next
+// process runs.
+func (r *run) outstanding(p *planned, step int64) chat.OutstandingCall {
+	o := chat.OutstandingCall{Call: p.call, Kind: chat.OutstandingApproval, AskedAt: r.e.now().UTC(), Step: step}
+	if !p.ask {
+		o.Decision = "allow"
 	}
-	return msgs
+	return o
 }
 
 func (r *run) stopsTurn(plan []planned, results []*chat.Part) bool {

@@ -31,6 +31,9 @@ func (r *run) nameChat() {
 	} else {
 		r.e.meters.titles.Inc("title", "ok")
 	}
+	if counts.InputTokens == nil && title == "" {
+		return
+	}
 	usage := r.usage("title", built.Request.Model, chat.Reply{Usage: counts}, r.e.now().Sub(started))
 	was := c.Title
 	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),

@@ -15,6 +15,8 @@ type ViewInput struct {
 	Before chat.MessageID
 	After  chat.MessageID
 	Limit  int
+	// Ascending reads the oldest Limit Messages behind After, also where After is 0.
+	Ascending bool
 }
 
 // View is one consistent state of a Chat.
@@ -77,7 +79,7 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 
 // visible reads a page of what a person may see, ascending.
 func visible(tx *kv.Tx, in ViewInput) ([]*chat.Message, bool, error) {
-	descending := in.After == 0 || in.Before != 0
+	descending := !in.Ascending && (in.After == 0 || in.Before != 0)
 	q := kv.MessageQuery{Before: in.Before, After: in.After, Descending: descending}
 	var out []*chat.Message
 	for {
@@ -177,10 +179,10 @@ func (e *Engine) WatchList(_ context.Context, p chat.Principal, _ WatchListInput
 	return Watch{C: ch, Stop: stop}, nil
 }
 
-// SeenInput says that a person has read up to the newest Message.
+// SeenInput says that a person has read up to the newest reply.
 type SeenInput struct{ ChatID chat.ID }
 
-// Seen moves the person's read mark of a Chat to its newest Message. It is no change of the Chat.
+// Seen moves the person's read mark of a Chat to its newest reply. It is no change of the Chat.
 func (e *Engine) Seen(ctx context.Context, p chat.Principal, in SeenInput) (Done, error) {
 	moved := false
 	err := e.store.View(ctx, func(tx *kv.Tx) error {
@@ -189,7 +191,7 @@ func (e *Engine) Seen(ctx context.Context, p chat.Principal, in SeenInput) (Done
 			return err
 		}
 		mark, err := tx.ReadMark(p.UserID, in.ChatID)
-		moved = mark < c.Chain.LastID
+		moved = mark < c.LastReply
 		return err
 	})
 	if err != nil || !moved {
@@ -200,7 +202,7 @@ func (e *Engine) Seen(ctx context.Context, p chat.Principal, in SeenInput) (Done
 		if err != nil || !found {
 			return err
 		}
-		return tx.PutReadMark(p.UserID, in.ChatID, c.Chain.LastID)
+		return tx.PutReadMark(p.UserID, in.ChatID, c.LastReply)
 	})
 	if err != nil {
 		return Done{}, storeError(err)
