@@ -2,6 +2,8 @@ package api
 
 import (
 	"log/slog"
+	"net/http"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/account"
@@ -10,7 +12,7 @@ import (
 	"holdfast/ui/gate"
 )
 
-// Options of New; all are needed.
+// Options of New. All but URL and Keepalive are needed.
 type Options struct {
 	Chats      *engine.Guarded
 	Account    *account.Guarded
@@ -20,13 +22,70 @@ type Options struct {
 	Version    string
 	// Store gives the store's state and the reason for it, "" when it is ok.
 	Store func() (state, reason string)
+	// URL is where browsers reach the appliance, without a slash at the end; login links asked for on the Unix socket begin with it.
+	URL string
+	// Keepalive is how long a stream is silent before it says so; 0 is 15 s.
+	Keepalive time.Duration
 }
 
 // API answers programs.
-type API struct{ o Options }
+type API struct {
+	o         Options
+	endpoints []endpoint
+	openAPI   []byte
+}
 
 // New makes the API.
-func New(o Options) *API { return &API{o: o} }
+func New(o Options) *API {
+	if o.Keepalive == 0 {
+		o.Keepalive = 15 * time.Second
+	}
+	a := &API{o: o}
+	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
+		a.workspaceEndpoints(), a.accountEndpoints(), a.systemEndpoints()} {
+		a.endpoints = append(a.endpoints, list...)
+	}
+	a.openAPI = describe(o.Version, a.endpoints)
+	return a
+}
 
 // Routes gives the route table under both prefixes.
-func (a *API) Routes() []gate.Route { return nil }
+func (a *API) Routes() []gate.Route {
+	var out []gate.Route
+	for _, prefix := range []string{"/api/v1", "/api/experimental"} {
+		for _, e := range a.endpoints {
+			r := gate.Route{Pattern: e.method + " " + prefix + e.path, Policy: gate.User, Handler: e.handler, MaxBody: e.maxBody}
+			if e.streams != nil {
+				r.Kind = gate.Stream
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// messageBody is how large a body with a user Message may be.
+const messageBody = 2 << 20
+
+// endpoint is one route and what the OpenAPI document says about it.
+type endpoint struct {
+	method, path string
+	summary      string
+	handler      http.Handler
+	maxBody      int64
+	query        []parameter
+	// keyed routes take an Idempotency-Key.
+	keyed bool
+	// in is a zero value of the body, nil for none; rawBody is a media type instead.
+	in      any
+	rawBody string
+	// out is a zero value of the answer, by status; nil has no body. streams is one message of a stream.
+	out     map[int]any
+	streams any
+}
+
+// parameter is one of the query.
+type parameter struct {
+	name, describes string
+	integer         bool
+}

@@ -58,7 +58,9 @@ func New(address, token string) (*Client, error) {
 func NewUnix(socket, token string) *Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	return newClient("http://holdfast", token, &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", socket) }})
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		}})
 }
 
 func newClient(base, token string, transport *http.Transport) *Client {

@@ -1,0 +1,264 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/ui/api/client"
+)
+
+func (a *API) chatEndpoints() []endpoint {
+	const one = "/chats/{id}"
+	state := func(name, summary string, f func(*request, none) (client.Chat, error)) endpoint {
+		return endpoint{method: http.MethodPost, path: one + "/" + name, summary: summary, keyed: true,
+			handler: answer(a, http.StatusOK, f), out: map[int]any{http.StatusOK: client.Chat{}}}
+	}
+	accepted := func(name, summary string, f func(*request, none) (none, error)) endpoint {
+		return endpoint{method: http.MethodPost, path: one + "/" + name, summary: summary, keyed: true,
+			handler: answer(a, http.StatusAccepted, f), out: map[int]any{http.StatusAccepted: nil}}
+	}
+	return []endpoint{
+		{method: http.MethodGet, path: "/chats", summary: "List the caller's chats: pinned first, then the newest.",
+			query: []parameter{
+				{name: "q", describes: "Words of the title; archived:true, status:STATUS, label:KEY=VALUE, workspace:ID and has:unread filter."},
+				{name: "limit", describes: "1 to 200, by default 50.", integer: true},
+				{name: "after_id", describes: "The last chat of the page before."}},
+			handler: answer(a, http.StatusOK, a.listChats), out: map[int]any{http.StatusOK: client.ChatPage{}}},
+		{method: http.MethodPost, path: "/chats", summary: "Start a chat; the work starts at once.", keyed: true, maxBody: messageBody,
+			in: client.ChatCreate{}, handler: answer(a, http.StatusCreated, a.createChat), out: map[int]any{http.StatusCreated: client.Chat{}}},
+		{method: http.MethodGet, path: one, summary: "Get a chat, without its messages.",
+			handler: answer(a, http.StatusOK, a.getChat), out: map[int]any{http.StatusOK: client.Chat{}}},
+		{method: http.MethodPatch, path: one, summary: "Change settings of a chat, archive it or take it back.", in: client.ChatUpdate{},
+			handler: answer(a, http.StatusNoContent, a.updateChat), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodDelete, path: one, summary: "Delete an archived chat for good.",
+			handler: answer(a, http.StatusNoContent, a.deleteChat), out: map[int]any{http.StatusNoContent: nil}},
+		state("interrupt", "Stop what the chat does and keep what was done.", a.interrupt),
+		state("retry", "Start a failed or cut turn again.", a.retry),
+		accepted("compact", "Let the model summarise the history of a chat at rest; the transcript stays.", a.compact),
+		accepted("clear", "Start a new context in a chat at rest; the transcript stays.", a.clear),
+		{method: http.MethodPost, path: one + "/approvals/{call_id}", summary: "Answer a permission card: allow_once or deny.", keyed: true,
+			in: client.Approval{}, handler: answer(a, http.StatusNoContent, a.approve), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodPost, path: one + "/checkpoints/{n}/restore", keyed: true,
+			summary: "Put the files of message n's turn and of all later ones back. 200 lists files that were skipped, because somebody else " +
+				"changed them since; 204 says that all were put back.",
+			handler: answer(a, http.StatusNoContent, a.restore),
+			out:     map[int]any{http.StatusNoContent: nil, http.StatusOK: client.Restored{}}},
+		{method: http.MethodGet, path: one + "/stream", summary: "Follow a chat: one frame per message.",
+			query:   []parameter{{name: "after_id", describes: "Messages up to this one are known; Last-Event-ID counts as well.", integer: true}},
+			handler: http.HandlerFunc(a.stream), streams: client.Frame{}},
+	}
+}
+
+func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) {
+	if err := checkEffort(in.ReasoningEffort); err != nil {
+		return client.Chat{}, err
+	}
+	replayed := false
+	c, err := a.o.Chats.Create(q.ctx(), q.who, engine.CreateInput{Content: takenParts(in.Content), Title: in.Title, WorkspaceID: in.WorkspaceID,
+		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, Key: q.key(),
+		Replayed: &replayed})
+	if err != nil {
+		return client.Chat{}, err
+	}
+	q.replayed(replayed)
+	return shownChat(c, q.who, phaseOf(c, nil, ""), false), nil
+}
+
+func (a *API) getChat(q *request, _ none) (client.Chat, error) {
+	// The View has the Draft, which knows the phase; its page of Messages is as small as can be.
+	v, err := a.o.Chats.View(q.ctx(), q.who, engine.ViewInput{ChatID: q.chat(), Limit: 1})
+	if err != nil {
+		return client.Chat{}, err
+	}
+	unread, err := a.o.Chats.Unread(q.ctx(), q.who, engine.UnreadInput{ChatID: q.chat()})
+	return shownChat(v.Chat, q.who, phaseOf(v.Chat, v.Draft, ""), unread), err
+}
+
+// acted is the Chat after a command; whoever acts on it sees it.
+func acted(q *request, c *chat.Chat, err error) (client.Chat, error) {
+	if err != nil {
+		return client.Chat{}, err
+	}
+	return shownChat(c, q.who, phaseOf(c, nil, ""), false), nil
+}
+
+func (a *API) updateChat(q *request, in client.ChatUpdate) (none, error) {
+	if in.ReasoningEffort != nil {
+		if err := checkEffort(*in.ReasoningEffort); err != nil {
+			return none{}, err
+		}
+	}
+	_, err := a.o.Chats.Amend(q.ctx(), q.who, engine.AmendInput{ChatID: q.chat(), Title: in.Title, PinOrder: in.PinOrder, Labels: in.Labels,
+		WorkspaceID: in.WorkspaceID, ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Archived: in.Archived})
+	return none{}, err
+}
+
+func (a *API) deleteChat(q *request, _ none) (none, error) {
+	_, err := a.o.Chats.Delete(q.ctx(), q.who, engine.DeleteInput{ChatID: q.chat()})
+	return none{}, err
+}
+
+func (a *API) interrupt(q *request, _ none) (client.Chat, error) {
+	c, err := a.o.Chats.Interrupt(q.ctx(), q.who, engine.InterruptInput{ChatID: q.chat()})
+	return acted(q, c, err)
+}
+
+func (a *API) retry(q *request, _ none) (client.Chat, error) {
+	c, err := a.o.Chats.Retry(q.ctx(), q.who, engine.RetryInput{ChatID: q.chat()})
+	return acted(q, c, err)
+}
+
+func (a *API) compact(q *request, _ none) (none, error) {
+	_, err := a.o.Chats.Compact(q.ctx(), q.who, engine.CompactInput{ChatID: q.chat()})
+	return none{}, err
+}
+
+func (a *API) clear(q *request, _ none) (none, error) {
+	_, err := a.o.Chats.Clear(q.ctx(), q.who, engine.ClearInput{ChatID: q.chat()})
+	return none{}, err
+}
+
+func (a *API) approve(q *request, in client.Approval) (none, error) {
+	_, err := a.o.Chats.Answer(q.ctx(), q.who, engine.AnswerInput{ChatID: q.chat(), CallID: q.http.PathValue("call_id"), Decision: in.Decision,
+		Reason: in.Reason})
+	return none{}, err
+}
+
+func (a *API) restore(q *request, _ none) (client.Restored, error) {
+	message, err := q.number("message")
+	if err != nil {
+		return client.Restored{}, err
+	}
+	out, err := a.o.Chats.Restore(q.ctx(), q.who, engine.RestoreInput{ChatID: q.chat(), Message: message})
+	if err != nil || len(out.Skipped) == 0 {
+		return client.Restored{}, err
+	}
+	q.status = http.StatusOK
+	return client.Restored{Restored: append([]string{}, out.Restored...), Skipped: out.Skipped}, nil
+}
+
+// filter keeps the Chats of a query.
+type filter struct {
+	words     []string
+	archived  bool
+	unread    bool
+	status    chat.State
+	workspace chat.WorkspaceID
+	labels    map[string]string
+}
+
+// parseFilter reads q. A word with an unknown name before its colon is a word like any other.
+func parseFilter(q string) (filter, error) {
+	f := filter{labels: map[string]string{}}
+	bad := func(detail string) error { return chat.Invalid("q", detail) }
+	for _, word := range strings.Fields(q) {
+		name, value, _ := strings.Cut(word, ":")
+		switch name {
+		case "archived":
+			if value != "true" && value != "false" {
+				return f, bad("archived: is true or false")
+			}
+			f.archived = value == "true"
+		case "has":
+			if value != "unread" {
+				return f, bad("has: is unread")
+			}
+			f.unread = true
+		case "status":
+			f.status = chat.State(value)
+			if !isState(f.status) {
+				return f, bad("status: is one of " + oneOf(chat.States))
+			}
+		case "workspace":
+			f.workspace = chat.WorkspaceID(value)
+		case "label":
+			key, wanted, ok := strings.Cut(value, "=")
+			if !ok || key == "" {
+				return f, bad("label: is followed by KEY=VALUE")
+			}
+			f.labels[key] = wanted
+		default:
+			f.words = append(f.words, word)
+		}
+	}
+	return f, nil
+}
+
+func isState(s chat.State) bool {
+	for _, known := range chat.States {
+		if s == known {
+			return true
+		}
+	}
+	return false
+}
+
+func (f filter) keeps(c *chat.Chat, unread bool) bool {
+	for key, value := range f.labels {
+		if have, ok := c.Labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return (f.status == "" || c.State == f.status) && (f.workspace == "" || c.WorkspaceID == f.workspace) && (!f.unread || unread)
+}
+
+// selects says whether keeps can refuse anything.
+func (f filter) selects() bool {
+	return f.unread || f.status != "" || f.workspace != "" || len(f.labels) > 0
+}
+
+func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
+	out := client.ChatPage{Chats: []client.Chat{}}
+	limit, err := q.limit()
+	if err != nil {
+		return out, err
+	}
+	f, err := parseFilter(q.query.Get("q"))
+	if err != nil {
+		return out, err
+	}
+	in := engine.ListInput{Query: strings.Join(f.words, " "), Archived: f.archived, Limit: limit, AfterID: chat.ID(q.query.Get("after_id"))}
+	if in.AfterID != "" {
+		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: in.AfterID}); err != nil {
+			return out, badCursor(err)
+		}
+	}
+	if f.selects() {
+		in.Limit = 200
+	}
+	for {
+		page, err := a.o.Chats.List(q.ctx(), q.who, in)
+		if err != nil {
+			return out, err
+		}
+		for _, c := range page.Chats {
+			in.AfterID = c.ID
+			if !f.keeps(c, page.Unread[c.ID]) {
+				continue
+			}
+			if len(out.Chats) == limit {
+				out.HasMore = true
+				return out, nil
+			}
+			phase := chat.Phase("")
+			if c.State == chat.Pending {
+				phase = chat.PhaseQueued
+			}
+			out.Chats = append(out.Chats, shownChat(c, q.who, phase, page.Unread[c.ID]))
+		}
+		if !page.HasMore || !f.selects() {
+			out.HasMore = page.HasMore
+			return out, nil
+		}
+	}
+}
+
+// badCursor: a page cannot go on behind a Chat that is not there.
+func badCursor(err error) error {
+	if e := asError(err); e != nil && e.Kind == chat.KindNotFound {
+		return chat.Invalid("after_id", "there is no such chat")
+	}
+	return err
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"net/http"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/model"
+	"holdfast/ui/api/client"
+)
+
+func (a *API) modelEndpoints() []endpoint {
+	const one = "/models/{id}"
+	config := map[int]any{http.StatusOK: client.ModelConfig{}}
+	return []endpoint{
+		{method: http.MethodGet, path: "/models", summary: "List model configs, the default first.",
+			handler: answer(a, http.StatusOK, a.listModels), out: map[int]any{http.StatusOK: client.ModelPage{}}},
+		{method: http.MethodPost, path: "/models", summary: "Add a model config; provider and model are needed (admin).", in: client.ModelFields{},
+			handler: answer(a, http.StatusCreated, a.createModel), out: map[int]any{http.StatusCreated: client.ModelConfig{}}},
+		{method: http.MethodGet, path: one, summary: "Get a model config.", handler: answer(a, http.StatusOK, a.getModel), out: config},
+		{method: http.MethodPatch, path: one, summary: "Change a model config (admin).", in: client.ModelFields{},
+			handler: answer(a, http.StatusOK, a.updateModel), out: config},
+		{method: http.MethodDelete, path: one, summary: "Delete a model config; its chats go on with the default (admin).",
+			handler: answer(a, http.StatusNoContent, a.deleteModel), out: map[int]any{http.StatusNoContent: nil}},
+	}
+}
+
+func (a *API) listModels(q *request, _ none) (client.ModelPage, error) {
+	all, err := a.o.Models.List(q.ctx(), q.who, model.ListInput{})
+	out := client.ModelPage{Models: make([]client.ModelConfig, 0, len(all))}
+	for i := range all {
+		out.Models = append(out.Models, shownModel(&all[i]))
+	}
+	return out, err
+}
+
+func (a *API) createModel(q *request, in client.ModelFields) (client.ModelConfig, error) {
+	m, err := a.o.Models.Create(q.ctx(), q.who, model.CreateInput{Fields: takenFields(in)})
+	return shownModel(&m), err
+}
+
+func (a *API) getModel(q *request, _ none) (client.ModelConfig, error) {
+	m, err := a.o.Models.Get(q.ctx(), q.who, model.GetInput{ID: modelID(q)})
+	return shownModel(&m), err
+}
+
+func (a *API) updateModel(q *request, in client.ModelFields) (client.ModelConfig, error) {
+	m, err := a.o.Models.Update(q.ctx(), q.who, model.UpdateInput{ID: modelID(q), Fields: takenFields(in)})
+	return shownModel(&m), err
+}
+
+func (a *API) deleteModel(q *request, _ none) (none, error) {
+	_, err := a.o.Models.Delete(q.ctx(), q.who, model.DeleteInput{ID: modelID(q)})
+	return none{}, err
+}
+
+func modelID(q *request) chat.ModelConfigID { return chat.ModelConfigID(q.http.PathValue("id")) }
+
+func takenFields(f client.ModelFields) model.Fields {
+	return model.Fields{Name: f.Name, Provider: f.Provider, BaseURL: f.BaseURL, Model: f.Model,
+		ContextLimit: model.Nullable[int64](f.ContextLimit), Options: f.Options,
+		CompactionThreshold: model.Nullable[int](f.CompactionThreshold), Tools: f.Tools, PriceInput: model.Nullable[string](f.PriceInput),
+		PriceOutput: model.Nullable[string](f.PriceOutput), PriceCached: model.Nullable[string](f.PriceCached), Enabled: f.Enabled,
+		IsDefault: f.IsDefault}
+}

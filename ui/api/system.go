@@ -1,0 +1,26 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime"
+
+	"holdfast/ui/api/client"
+)
+
+func (a *API) systemEndpoints() []endpoint {
+	return []endpoint{
+		{method: http.MethodGet, path: "/system", summary: "Say which appliance this is and how its store is.",
+			handler: answer(a, http.StatusOK, a.system), out: map[int]any{http.StatusOK: client.System{}}},
+		{method: http.MethodGet, path: "/openapi.json", summary: "Describe this API.",
+			handler: answer(a, http.StatusOK, a.document), out: map[int]any{http.StatusOK: json.RawMessage{}}},
+	}
+}
+
+func (a *API) system(q *request, _ none) (client.System, error) {
+	state, reason := a.o.Store()
+	return client.System{Version: a.o.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, URL: a.baseURL(q.http),
+		Store: client.Store{State: state, Reason: reason}}, nil
+}
+
+func (a *API) document(*request, none) (json.RawMessage, error) { return a.openAPI, nil }

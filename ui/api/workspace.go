@@ -1,0 +1,61 @@
+package api
+
+import (
+	"net/http"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
+	"holdfast/ui/api/client"
+)
+
+func (a *API) workspaceEndpoints() []endpoint {
+	const one = "/workspaces/{id}"
+	record := map[int]any{http.StatusOK: client.Workspace{}}
+	return []endpoint{
+		{method: http.MethodGet, path: "/workspaces", summary: "List the caller's workspaces, by name.",
+			handler: answer(a, http.StatusOK, a.listWorkspaces), out: map[int]any{http.StatusOK: client.WorkspacePage{}}},
+		{method: http.MethodPost, path: "/workspaces", summary: "Add a folder of the appliance's machine (admin). 200 gives the workspace that the " +
+			"caller has of this folder already, as it is.", in: client.WorkspaceCreate{}, handler: answer(a, http.StatusCreated, a.createWorkspace),
+			out: map[int]any{http.StatusCreated: client.Workspace{}, http.StatusOK: client.Workspace{}}},
+		{method: http.MethodGet, path: one, summary: "Get a workspace.", handler: answer(a, http.StatusOK, a.getWorkspace), out: record},
+		{method: http.MethodPatch, path: one, summary: "Rename a workspace, or set its trust (admin).", in: client.WorkspaceUpdate{},
+			handler: answer(a, http.StatusOK, a.updateWorkspace), out: record},
+		{method: http.MethodDelete, path: one, summary: "Forget a workspace; its files stay.",
+			handler: answer(a, http.StatusNoContent, a.deleteWorkspace), out: map[int]any{http.StatusNoContent: nil}},
+	}
+}
+
+func workspaceID(q *request) chat.WorkspaceID { return chat.WorkspaceID(q.http.PathValue("id")) }
+
+func (a *API) listWorkspaces(q *request, _ none) (client.WorkspacePage, error) {
+	all, err := a.o.Workspaces.List(q.ctx(), q.who, workspace.ListInput{})
+	out := client.WorkspacePage{Workspaces: make([]client.Workspace, 0, len(all))}
+	for i := range all {
+		out.Workspaces = append(out.Workspaces, shownWorkspace(&all[i]))
+	}
+	return out, err
+}
+
+func (a *API) createWorkspace(q *request, in client.WorkspaceCreate) (client.Workspace, error) {
+	out, err := a.o.Workspaces.Create(q.ctx(), q.who, workspace.CreateInput{Name: in.Name, Kind: in.Kind, Directory: in.Directory,
+		Trusted: in.Trusted})
+	if out.Existing {
+		q.status = http.StatusOK
+	}
+	return shownWorkspace(&out.Workspace), err
+}
+
+func (a *API) getWorkspace(q *request, _ none) (client.Workspace, error) {
+	w, err := a.o.Workspaces.Get(q.ctx(), q.who, workspace.GetInput{ID: workspaceID(q)})
+	return shownWorkspace(&w), err
+}
+
+func (a *API) updateWorkspace(q *request, in client.WorkspaceUpdate) (client.Workspace, error) {
+	w, err := a.o.Workspaces.Update(q.ctx(), q.who, workspace.UpdateInput{ID: workspaceID(q), Name: in.Name, Trusted: in.Trusted})
+	return shownWorkspace(&w), err
+}
+
+func (a *API) deleteWorkspace(q *request, _ none) (none, error) {
+	_, err := a.o.Workspaces.Delete(q.ctx(), q.who, workspace.DeleteInput{ID: workspaceID(q)})
+	return none{}, err
+}
