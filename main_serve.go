@@ -225,7 +225,7 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 			return nil, nil, err
 		}
 		routes := append(site.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Log: log,
-			Version: version, Store: store.State}).Routes()...)
+			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, site, nil
 	}
 	return h, nil
