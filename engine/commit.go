@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,9 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 	for i := range msgs {
 		m := &msgs[i]
 		m.ChatID = r.id
+		if err := compactJSON(m.Content); err != nil {
+			return change{}, nil, err
+		}
 		if m.CreatedAt.IsZero() {
 			m.CreatedAt = now
 		}
@@ -88,6 +92,25 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 	lease := r.lease
 	return change{chat: r.id, fence: &lease, write: write,
 		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return ev, nil }}, msgs, nil
+}
+
+// compactJSON gives the JSON in parts the form that it has in the store: the next request of this run must have the bytes that a later run
+// will send.
+func compactJSON(parts []chat.Part) error {
+	for i := range parts {
+		p := &parts[i]
+		for _, raw := range []*json.RawMessage{&p.Args, &p.Result, &p.Detail} {
+			if *raw == nil {
+				continue
+			}
+			var b bytes.Buffer
+			if err := json.Compact(&b, *raw); err != nil {
+				return err
+			}
+			*raw = b.Bytes()
+		}
+	}
+	return nil
 }
 
 // answerUndecided answers the Calls that nobody will be asked about any more: their Step was interrupted before its commit.

@@ -110,7 +110,7 @@ func notesAsMessages(notes []chat.Message) []*chat.Message {
 
 // stream makes the model call and feeds the Draft.
 func (r *run) stream(req *chat.Request) (chat.Reply, error) {
-	return r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
+	reply, err := r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
 		now := r.e.now().UTC()
 		switch {
 		case d.Retry != nil:
@@ -128,6 +128,11 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 		r.pace.grew()
 		return r.save.grew(unsaved)
 	})
+	if err == nil && reply.FinishReason == "" && r.interrupted() {
+		// A stream that just ended when it was cancelled is no whole reply.
+		return reply, context.Cause(r.ctx)
+	}
+	return reply, err
 }
 
 // afterFailedCall repeats the Step as text when the model turned out to have no Tools, or after a compaction when the window was full.
