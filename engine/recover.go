@@ -13,7 +13,7 @@ import (
 
 // recoverAll takes over every Chat that a dead process of this data directory left with a lease.
 func (e *Engine) recoverAll(ctx context.Context) error {
-	return e.recoverWhere(ctx, "start", func(c *chat.Chat) bool { return c.Lease != nil && c.Lease.Epoch != e.store.Epoch() })
+	return e.recoverWhere(ctx, "start", func(c *chat.Chat) bool { return c.Lease == nil || c.Lease.Epoch != e.store.Epoch() })
 }
 
 // sweep recovers leased Chats that no run of this process owns.

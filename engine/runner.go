@@ -30,10 +30,12 @@ type runner struct {
 	sweeper sync.WaitGroup
 	locks   workspaceLocks
 
-	mu sync.Mutex // guards busy, taken and closed
+	mu sync.Mutex // guards busy, taken, passed and closed
 	// busy counts slots in use; taken holds the Chats that a goroutine of ours is acquiring or running.
-	busy   int
-	taken  map[chat.ID]struct{}
+	busy  int
+	taken map[chat.ID]struct{}
+	// passed: some Chat was not started since no slot was free or its last run was not over. A slot that comes free then looks for it.
+	passed bool
 	closed bool
 }
 
@@ -69,6 +71,7 @@ func (r *runner) reserve(id chat.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ours := r.taken[id]; ours || r.closed || r.busy >= r.e.bounds.RunningTurns {
+		r.passed = true
 		return false
 	}
 	r.busy++
@@ -78,8 +81,11 @@ func (r *runner) reserve(id chat.ID) bool {
 		r.mu.Lock()
 		r.busy--
 		delete(r.taken, id)
+		passed := r.passed
 		r.mu.Unlock()
-		r.nudge()
+		if passed {
+			r.nudge()
+		}
 	})
 	return true
 }
@@ -113,11 +119,14 @@ func (r *runner) takePending() error {
 	r.mu.Lock()
 	free := r.e.bounds.RunningTurns - r.busy
 	taken := len(r.taken)
+	if free > 0 {
+		r.passed = false
+	}
 	r.mu.Unlock()
 	if free <= 0 {
 		return nil
 	}
-	var pending []*chat.Chat
+	var pending []chat.ID
 	// Chats that a goroutine is just acquiring are still pending in the store: look past them.
 	limit := min(free, r.e.bounds.AcquireBatch) + taken
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
@@ -127,8 +136,14 @@ func (r *runner) takePending() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range pending {
-		r.reserve(c.ID)
+	for _, id := range pending {
+		r.reserve(id)
+	}
+	if len(pending) == limit {
+		// There may be more than one look takes.
+		r.mu.Lock()
+		r.passed = true
+		r.mu.Unlock()
 	}
 	return nil
 }
