@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/slot"
 )
 
 // Defaults of Options.
@@ -59,7 +60,7 @@ type Adapter struct {
 	keepAlive string
 	tempDir   string
 	memory    func() int64
-	slots     *slots
+	slots     *slot.Slots
 	shown     *showCache
 	readers   sync.Pool
 	// tools is the last encoded tool list: Steps of a Turn, and mostly all Turns, send the same one.
@@ -103,7 +104,7 @@ func New(o Options) *Adapter {
 			defer cancel()
 			return o.Memory(ctx)
 		}),
-		slots:   newSlots(max(1, o.Slots)),
+		slots:   slot.New(o.Slots),
 		shown:   newShowCache(),
 		readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, lineBuffer) }},
 	}

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/gguf"
+	"holdfast/engine/slot"
 )
 
 // server is the real model server of all tests here.
@@ -281,7 +282,7 @@ func realQueue(t *testing.T, a *Adapter) {
 	if err != nil || !strings.HasPrefix(h.phases(), "queued 1, reading_prompt") || !strings.HasPrefix(h.text, "Hello!") {
 		t.Errorf("%v, %s, %q", err, h.phases(), h.text)
 	}
-	if err := <-ended; !errors.Is(err, ErrPreempted) {
+	if err := <-ended; !errors.Is(err, slot.ErrPreempted) {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/slot"
 )
 
 // order notes what happens on several goroutines.
@@ -48,7 +49,7 @@ func (o *order) start(wg *sync.WaitGroup, ctx context.Context, a *Adapter, class
 		})
 		var f *chat.Fault
 		switch {
-		case errors.Is(err, ErrPreempted) && errors.As(err, &f):
+		case errors.Is(err, slot.ErrPreempted) && errors.As(err, &f):
 			o.note("%s preempted", name)
 		case err != nil:
 			o.note("%s: %v", name, err)
@@ -91,7 +92,7 @@ func TestTurnsGoInOrderAndBeforeQuick(t *testing.T) {
 		if got := strings.Join(ran, ""); got != "ABCq" {
 			t.Errorf("they ran as %s: %s", got, &o)
 		}
-		if len(a.slots.lanes) != 0 {
+		if !a.slots.Idle() {
 			t.Error("lanes are kept")
 		}
 	})
@@ -168,8 +169,8 @@ func TestYieldErrorLeavesTheQueue(t *testing.T) {
 		o.start(&wg, t.Context(), a, chat.ClassTurn, "A")
 		stop := errors.New("enough")
 		_, err := a.Stream(t.Context(), ask("B"), func(d chat.Delta) error { return stop })
-		if err != stop || a.slots.queued() != 0 {
-			t.Errorf("%v, %d wait", err, a.slots.queued())
+		if err != stop || a.slots.Queued() != 0 {
+			t.Errorf("%v, %d wait", err, a.slots.Queued())
 		}
 		wg.Wait()
 	})
@@ -200,7 +201,7 @@ func TestManyCalls(t *testing.T) {
 				switch {
 				case err == nil:
 					done++
-				case errors.Is(err, ErrPreempted):
+				case errors.Is(err, slot.ErrPreempted):
 					preempted++
 				case errors.Is(err, chat.CauseShutdown):
 					cancelled++
@@ -213,7 +214,7 @@ func TestManyCalls(t *testing.T) {
 		if done+preempted+cancelled != 60 || done < 30 || cancelled == 0 {
 			t.Errorf("%d done, %d preempted, %d cancelled", done, preempted, cancelled)
 		}
-		if len(a.slots.lanes) != 0 {
+		if !a.slots.Idle() {
 			t.Error("lanes are kept")
 		}
 	})

@@ -13,7 +13,7 @@ import (
 func (a *Adapter) Status(ctx context.Context) chat.ServerStatus {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	s := chat.ServerStatus{URL: a.base, Loaded: []chat.LoadedModel{}, Queue: a.slots.queued()}
+	s := chat.ServerStatus{URL: a.base, Loaded: []chat.LoadedModel{}, Queue: a.slots.Queued()}
 	var version struct {
 		Version string `json:"version"`
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/slot"
+	"holdfast/engine/thought"
 )
 
 // drainLimit is how long a whole reply may take to end its response, so that the connection can be used again.
@@ -28,7 +30,7 @@ type call struct {
 	loading bool
 	text    joiner
 	thought joiner
-	split   thinkSplitter
+	split   thought.Splitter
 	// tag is a piece of text that is only the tag of a call: some servers let it through before the call itself.
 	tag string
 	ids map[string]bool
@@ -42,10 +44,10 @@ func (a *Adapter) Stream(ctx context.Context, req *chat.Request, yield func(chat
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &call{a: a, req: req, yield: yield}
-	t := a.slots.enter(req.Model, req.Class, cancel)
-	defer a.slots.leave(req.Model, t)
+	t := a.slots.Enter(req.Model, req.Class, cancel)
+	defer a.slots.Leave(req.Model, t)
 
-	err := a.slots.wait(ctx, t, func(place int) error {
+	err := a.slots.Wait(ctx, t, func(place int) error {
 		return c.give(chat.Delta{Phase: chat.PhaseQueued, Place: place})
 	})
 	var reply chat.Reply
@@ -62,7 +64,7 @@ func (a *Adapter) Stream(ctx context.Context, req *chat.Request, yield func(chat
 		return chat.Reply{}, err
 	}
 	cause := context.Cause(ctx)
-	if errors.Is(cause, ErrPreempted) {
+	if errors.Is(cause, slot.ErrPreempted) {
 		return chat.Reply{}, &chat.Fault{Text: "busy", Started: c.started, Address: a.address, Err: cause}
 	}
 	return chat.Reply{}, cause
@@ -181,7 +183,7 @@ func (c *call) deliver(f *frame) error {
 		if err := c.part(chat.Delta{Reasoning: c.thought.flush()}); err != nil {
 			return err
 		}
-		reasoning, text := c.split.add(c.text.add(f.Message.Content))
+		reasoning, text := c.split.Add(c.text.add(f.Message.Content))
 		if err := c.part(chat.Delta{Reasoning: reasoning}); err != nil {
 			return err
 		}
@@ -231,9 +233,9 @@ func (c *call) flush() error {
 	}
 	var reasoning, text string
 	if rest := c.text.flush(); rest != "" {
-		reasoning, text = c.split.add(rest)
+		reasoning, text = c.split.Add(rest)
 	}
-	moreReasoning, moreText := c.split.flush()
+	moreReasoning, moreText := c.split.Flush()
 	if err := c.part(chat.Delta{Reasoning: reasoning + moreReasoning}); err != nil {
 		return err
 	}

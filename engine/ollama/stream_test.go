@@ -220,7 +220,7 @@ func TestCancel(t *testing.T) {
 				if err != error(reason) {
 					t.Errorf("%v", err)
 				}
-				if n := a.Status(t.Context()).Queue; n != 0 || len(a.slots.lanes) != 0 {
+				if n := a.Status(t.Context()).Queue; n != 0 || !a.slots.Idle() {
 					t.Error("the slot is kept")
 				}
 			})

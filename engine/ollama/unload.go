@@ -16,7 +16,7 @@ func (a *Adapter) FreeMemory(ctx context.Context, keep string) error {
 	}
 	var failed error
 	for _, m := range loaded {
-		if strings.EqualFold(m.Name, keep) || a.slots.busy(m.Name) {
+		if strings.EqualFold(m.Name, keep) || a.slots.Busy(m.Name) {
 			continue
 		}
 		body := map[string]any{"model": m.Name, "messages": []any{}, "keep_alive": 0, "stream": false}

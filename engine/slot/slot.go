@@ -1,4 +1,4 @@
-package ollama
+package slot
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 // ErrPreempted is in the chain of the Fault that a quick call gets when a Turn takes its slot.
 var ErrPreempted = errors.New("busy: a turn took the slot of this quick call")
 
-// slots lets at most per calls of a model run at once. Turns come before quick calls, each in order of arrival; a Turn that
+// Slots lets at most per calls of a model run at once. Turns come before quick calls, each in order of arrival; a Turn that
 // finds no free slot ends a running quick call.
-type slots struct {
+type Slots struct {
 	per int
 
 	// mu guards lanes and the tickets in them.
@@ -23,12 +23,12 @@ type slots struct {
 }
 
 type lane struct {
-	running []*ticket
-	waiting []*ticket
+	running []*Ticket
+	waiting []*Ticket
 }
 
-// ticket is one call's place in a lane.
-type ticket struct {
+// Ticket is one call's place in a lane.
+type Ticket struct {
 	class chat.Class
 	// end cancels the call; a ticket is preempted at most once.
 	end       context.CancelCauseFunc
@@ -40,10 +40,12 @@ type ticket struct {
 	moved chan struct{}
 }
 
-func newSlots(per int) *slots { return &slots{per: per, lanes: map[string]*lane{}} }
+// New gives slots for per calls of a model at once; below 1 is 1.
+func New(per int) *Slots { return &Slots{per: max(1, per), lanes: map[string]*lane{}} }
 
-func (s *slots) enter(model string, class chat.Class, end context.CancelCauseFunc) *ticket {
-	t := &ticket{class: class, end: end, moved: make(chan struct{}, 1)}
+// Enter takes a place in the lane of a model. end cancels the call when a Turn takes its slot. Each Enter needs its Leave.
+func (s *Slots) Enter(model string, class chat.Class, end context.CancelCauseFunc) *Ticket {
+	t := &Ticket{class: class, end: end, moved: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lanes[model]
@@ -60,12 +62,12 @@ func (s *slots) enter(model string, class chat.Class, end context.CancelCauseFun
 	return t
 }
 
-// leave gives the slot back, or the place in the queue.
-func (s *slots) leave(model string, t *ticket) {
+// Leave gives the slot back, or the place in the queue.
+func (s *Slots) Leave(model string, t *Ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lanes[model]
-	same := func(o *ticket) bool { return o == t }
+	same := func(o *Ticket) bool { return o == t }
 	l.running = slices.DeleteFunc(l.running, same)
 	l.waiting = slices.DeleteFunc(l.waiting, same)
 	if len(l.running)+len(l.waiting) == 0 {
@@ -76,7 +78,7 @@ func (s *slots) leave(model string, t *ticket) {
 }
 
 // settleLocked grants free slots, tells the others their new place, and ends quick calls that stand in a Turn's way.
-func (s *slots) settleLocked(l *lane) {
+func (s *Slots) settleLocked(l *lane) {
 	for len(l.running) < s.per && len(l.waiting) > 0 {
 		t := l.waiting[0]
 		l.waiting = slices.Delete(l.waiting, 0, 1)
@@ -108,7 +110,7 @@ func (s *slots) settleLocked(l *lane) {
 	}
 }
 
-func (t *ticket) moveLocked(place int) {
+func (t *Ticket) moveLocked(place int) {
 	if t.place == place && !t.granted {
 		return
 	}
@@ -119,14 +121,14 @@ func (t *ticket) moveLocked(place int) {
 	}
 }
 
-func (s *slots) look(t *ticket) (place int, granted bool) {
+func (s *Slots) look(t *Ticket) (place int, granted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return t.place, t.granted
 }
 
-// wait returns when the slot is granted; show is called with each new place, on the caller's goroutine.
-func (s *slots) wait(ctx context.Context, t *ticket, show func(place int) error) error {
+// Wait returns when the slot is granted; show is called with each new place, on the caller's goroutine.
+func (s *Slots) Wait(ctx context.Context, t *Ticket, show func(place int) error) error {
 	last := 0
 	for {
 		place, granted := s.look(t)
@@ -147,8 +149,8 @@ func (s *slots) wait(ctx context.Context, t *ticket, show func(place int) error)
 	}
 }
 
-// queued counts the calls that wait, over all models.
-func (s *slots) queued() int {
+// Queued counts the calls that wait, over all models.
+func (s *Slots) Queued() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -158,9 +160,16 @@ func (s *slots) queued() int {
 	return n
 }
 
-// busy says whether a call of the model runs or waits.
-func (s *slots) busy(model string) bool {
+// Busy says whether a call of the model runs or waits.
+func (s *Slots) Busy(model string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lanes[model] != nil
+}
+
+// Idle says that no call of any model runs or waits.
+func (s *Slots) Idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lanes) == 0
 }
