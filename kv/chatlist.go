@@ -219,15 +219,15 @@ func (x *Tx) ActiveChats() ([]chat.ID, error) {
 	return out, err
 }
 
-// PendingChats gives pending, unarchived Chats, oldest RunnableSince first; limit 0 is all. A damaged one is left out and counted, so
-// that it does not hold up the others.
-func (x *Tx) PendingChats(limit int) ([]*chat.Chat, error) {
-	var out []*chat.Chat
+// PendingChats lists the ids of pending, unarchived Chats, oldest RunnableSince first; limit 0 is all. One whose record is damaged is
+// left out and counted, so that it does not hold up the others.
+func (x *Tx) PendingChats(limit int) ([]chat.ID, error) {
+	var out []chat.ID
 	err := x.scanActive([]byte{activePending}, func(id chat.ID) (bool, error) {
 		if limit > 0 && len(out) == limit {
 			return false, nil
 		}
-		c, found, err := x.Chat(id)
+		_, found, err := x.chatHead(id)
 		var d *DamageError
 		switch {
 		case errors.As(err, &d):
@@ -235,7 +235,7 @@ func (x *Tx) PendingChats(limit int) ([]*chat.Chat, error) {
 		case err != nil:
 			return false, err
 		case found:
-			out = append(out, c)
+			out = append(out, id)
 		}
 		return true, nil
 	})

@@ -231,7 +231,7 @@ func TestDamagedChatStandsInTheListAsDamaged(t *testing.T) {
 		}
 		pending, err := tx.PendingChats(0)
 		if err != nil || len(pending) != 0 {
-			t.Errorf("pending: %v, %v", idsOf(pending), err)
+			t.Errorf("pending: %v, %v", pending, err)
 		}
 		return nil
 	})
@@ -266,8 +266,8 @@ func TestDamagedIndexRecordHoldsNobodyUp(t *testing.T) {
 		active, err1 := tx.ActiveChats()
 		first, err2 := tx.PendingChats(1)
 		children, err3 := tx.Children(pending.ID)
-		if len(active) != 2 || len(first) != 1 || first[0].ID != pending.ID || len(children) != 1 {
-			t.Errorf("active %v, pending %v, %d children", active, idsOf(first), len(children))
+		if len(active) != 2 || len(first) != 1 || first[0] != pending.ID || len(children) != 1 {
+			t.Errorf("active %v, pending %v, %d children", active, first, len(children))
 		}
 		return errors.Join(err1, err2, err3)
 	})
