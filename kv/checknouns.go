@@ -2,7 +2,6 @@ package kv
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -53,7 +52,7 @@ func (c *checker) nouns() error {
 				c.credential(bLoginCode, key, v.Hash, "")
 			}
 		}),
-		c.each(bSite, func(key []byte, r record) { checkJSON[json.RawMessage](c, bSite, key, r) }),
+		c.each(bSite, c.siteValue),
 	)
 }
 

@@ -48,12 +48,19 @@ type ModelConfig struct {
 	// WindowHalved: the window was halved after out_of_memory; that happens once until a person sets a window again.
 	WindowHalved bool      `json:"window_halved,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
+
+	// HasAPIKey and APIKeyLost are filled in for readers, not stored: a key is kept sealed beside the record, and is lost when it
+	// was sealed under another secret.key, so that it must be entered again.
+	HasAPIKey  bool `json:"-"`
+	APIKeyLost bool `json:"-"`
 }
 
-// Providers of a ModelConfig: the model server, and the scripted demo model inside the appliance.
+// Providers of a ModelConfig: the model server, the scripted demo model inside the appliance, and servers that speak the OpenAI
+// protocol, each at the BaseURL of its configs.
 const (
 	ProviderOllama = "ollama"
 	ProviderDemo   = "demo"
+	ProviderOpenAI = "openai_compatible"
 )
 
 // Class orders requests in front of the model server: Turns before quick generations.
@@ -67,8 +74,11 @@ const (
 // Request is one model call, neutral to the provider. Messages and Tools keep their order and their bytes from Step to Step.
 type Request struct {
 	Class Class
-	// Provider is the Model config's; it chooses the adapter.
-	Provider string
+	// Provider is the Model config's; it chooses the adapter. BaseURL names the server of ProviderOpenAI, ModelConfigID the config
+	// whose key goes with the call: the key itself is never part of a Request.
+	Provider      string
+	BaseURL       string
+	ModelConfigID ModelConfigID
 	// Model is the server's name of the model; Options are complete: NumCtx is always set.
 	Model   string
 	Options Options

@@ -53,11 +53,13 @@ type Built struct {
 func Build(in Input) Built {
 	tools := sizedTools(in.Tools, in.Window)
 	req := &chat.Request{
-		Class:    chat.ClassTurn,
-		Provider: in.Config.Provider,
-		Model:    in.Config.Model,
-		Options:  in.Config.Options,
-		Think:    think(in.Config, in.Chat.ReasoningEffort),
+		Class:         chat.ClassTurn,
+		Provider:      in.Config.Provider,
+		BaseURL:       in.Config.BaseURL,
+		ModelConfigID: in.Config.ID,
+		Model:         in.Config.Model,
+		Options:       in.Config.Options,
+		Think:         think(in.Config, in.Chat.ReasoningEffort),
 	}
 	req.Options.NumCtx = in.Window
 	req.System = systemText(in, tools)

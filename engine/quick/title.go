@@ -58,15 +58,17 @@ func titleRequest(base *chat.Request, firstUser, lastTurns string) *chat.Request
 	// Sampling options do not make the server load the model again; the others stay as they are.
 	options.Temperature, options.Stop, options.Think = &zero, nil, "false"
 	return &chat.Request{
-		Class:     chat.ClassQuick,
-		Provider:  base.Provider,
-		Model:     base.Model,
-		Options:   options,
-		MaxTokens: titleTokens,
-		System:    titleSystem,
-		Messages:  []chat.PromptMessage{{Role: chat.RoleUser, Content: titleQuestion(firstUser, lastTurns)}},
-		Format:    json.RawMessage(titleSchema),
-		Think:     "false",
+		Class:         chat.ClassQuick,
+		Provider:      base.Provider,
+		BaseURL:       base.BaseURL,
+		ModelConfigID: base.ModelConfigID,
+		Model:         base.Model,
+		Options:       options,
+		MaxTokens:     titleTokens,
+		System:        titleSystem,
+		Messages:      []chat.PromptMessage{{Role: chat.RoleUser, Content: titleQuestion(firstUser, lastTurns)}},
+		Format:        json.RawMessage(titleSchema),
+		Think:         "false",
 	}
 }
 
