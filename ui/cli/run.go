@@ -28,6 +28,10 @@ func Run(ctx context.Context, command string, args []string, std IO) error {
 	case "help", "-h", "--help", "-help":
 		_, err := io.WriteString(std.Out, usageText)
 		return err
+	case "chat":
+		return runChat(ctx, args, std)
+	case "token":
+		return runToken(ctx, args, std)
 	}
 	return usage("there is no command " + command + "; holdfast help lists the commands")
 }

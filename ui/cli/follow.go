@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+
+	"holdfast/engine/chat"
+	"holdfast/ui/api/client"
+)
+
+// follower prints a Chat until it rests, and lets the person interrupt it and answer its cards.
+type follower struct {
+	command *chatCommand
+	api     *client.Client
+	id      chat.ID
+	// after is the newest Message that is not to be printed; queued is our own Message while it waits.
+	after  chat.MessageID
+	queued chat.MessageID
+	held   client.Transcript
+	show   *show
+	// asked are the cards that were answered here, lines what the person types.
+	asked []string
+	lines chan string
+	// interrupted: the person asked for it.
+	interrupted bool
+}
+
+func newFollower(c *chatCommand, api *client.Client) *follower {
+	return &follower{command: c, api: api, show: newShow(c.std)}
+}
+
+func (f *follower) note(text string) error {
+	if f.command.json {
+		return nil
+	}
+	return f.show.note(text)
+}
+
+// run follows the Chat. The end of ctx is the first Ctrl-C: it interrupts the Turn, and only the second one leaves.
+func (f *follower) run(ctx context.Context) error {
+	presses := make(chan os.Signal, 4)
+	signal.Notify(presses, os.Interrupt)
+	defer signal.Stop(presses)
+	work, leave := context.WithCancel(context.WithoutCancel(ctx))
+	frames := make(chan client.Frame)
+	ended := make(chan error, 1)
+	var joined sync.WaitGroup
+	joined.Go(func() { ended <- f.read(work, frames) })
+	defer joined.Wait()
+	defer leave()
+	pressed := 0
+	first := ctx.Done()
+	for {
+		select {
+		case frame := <-frames:
+			done, err := f.take(work, frame)
+			if done || err != nil {
+				return err
+			}
+		case err := <-ended:
+			return err
+		case <-first:
+			first = nil
+			f.interrupted = true
+			if _, err := f.api.Interrupt(work, f.id); err != nil {
+				return err
+			}
+			if err := f.note("interrupting; Ctrl-C again leaves"); err != nil {
+				return err
+			}
+		case <-presses:
+			// The first press ended ctx, too.
+			if pressed++; pressed > 1 {
+				return &Exit{Code: CodeCtrlC}
+			}
+		case line := <-f.lines:
+			if err := f.decide(work, line); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read hands on the stream's frames.
+func (f *follower) read(ctx context.Context, frames chan<- client.Frame) error {
+	for frame, err := range f.api.Stream(ctx, f.id, f.after) {
+		if err != nil {
+			return err
+		}
+		select {
+		case frames <- frame:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// take prints a frame; done says that nothing more is to come.
+func (f *follower) take(ctx context.Context, frame client.Frame) (done bool, err error) {
+	if err := f.held.Apply(frame); err != nil {
+		return false, err
+	}
+	if f.queued != 0 && !slices.ContainsFunc(f.held.Queued, func(q client.QueuedMessage) bool { return q.ID == f.queued }) {
+		f.queued = 0
+	}
+	if f.command.json {
+		err = f.printEvents(frame)
+	} else {
+		err = f.show.frame(frame, &f.held)
+	}
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case f.held.Status.Status == chat.RequiresAction:
+		return false, f.ask()
+	case f.held.Status.Status.AtRest():
+		return true, f.outcome(ctx)
+	}
+	return false, nil
+}
+
+func (f *follower) printEvents(frame client.Frame) error {
+	var out []byte
+	for _, e := range frame.Events {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		out = append(append(out, b...), '\n')
+	}
+	_, err := f.command.std.Out.Write(out)
+	return err
+}
+
+// outcome says how the Turn ended.
+func (f *follower) outcome(ctx context.Context) error {
+	if err := f.show.end(); err != nil {
+		return err
+	}
+	c, err := f.api.Chat(ctx, f.id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.LastError != nil:
+		return &chat.Error{Kind: c.LastError.Kind, Message: c.LastError.Message, Detail: c.LastError.Detail}
+	case f.queued != 0:
+		return &Exit{Code: CodeFailed, Message: "chat " + string(f.id) + " rests, and the message still waits in its queue"}
+	case f.interrupted || c.RestReason != nil && *c.RestReason == chat.RestInterrupted:
+		return &Exit{Code: CodeInterrupted, Message: "the turn was interrupted; what was done is kept in chat " + string(f.id)}
+	case c.RestReason == nil:
+		return nil
+	}
+	switch *c.RestReason {
+	case chat.RestLength:
+		return f.note("the answer ended at the length limit of the model")
+	case chat.RestStepCap:
+		return f.note("the turn ended at the limit of steps")
+	}
+	return &Exit{Code: CodeFailed, Message: "chat " + string(f.id) + " rests (" + string(*c.RestReason) + "); look at it before it goes on"}
+}
+
+// ask shows the first open card, or leaves where nobody can answer.
+func (f *follower) ask() error {
+	open := f.nextCard()
+	if open == nil {
+		return nil
+	}
+	if f.command.json || !IsTerminal(f.command.std.In) || !IsTerminal(f.command.std.Err) {
+		return &Exit{Code: CodeNeedsPerson, Message: "chat " + string(f.id) + " needs an approval for " + callLine(open.ToolName, open.Args) +
+			"; answer it in the browser, or run chat on a terminal"}
+	}
+	if f.lines == nil {
+		f.lines = make(chan string)
+		// It ends with the process: a read from a terminal cannot be called off.
+		go readLines(f.command.std.In, f.lines)
+	}
+	f.asked = append(f.asked, open.CallID)
+	return f.show.ask("allow " + callLine(open.ToolName, open.Args) + "? [y/n] ")
+}
+
+// nextCard is the first open Call, nil when it was shown already or there is none.
+func (f *follower) nextCard() *client.OpenCall {
+	if len(f.held.Open) == 0 || slices.Contains(f.asked, f.held.Open[0].CallID) {
+		return nil
+	}
+	return &f.held.Open[0]
+}
+
+// decide sends the person's answer to the card that is shown.
+func (f *follower) decide(ctx context.Context, line string) error {
+	if len(f.asked) == 0 {
+		return nil
+	}
+	in := client.Approval{Decision: client.Deny}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		in.Decision = client.AllowOnce
+	case "n", "no":
+	default:
+		return f.show.ask("y or n? ")
+	}
+	err := f.api.Approve(ctx, f.id, f.asked[len(f.asked)-1], in)
+	if isAnswered(err) {
+		// Somebody else was faster; what follows is shown as it comes.
+		return f.note("this was answered already")
+	}
+	return err
+}
+
+func isAnswered(err error) bool {
+	e, ok := err.(*chat.Error)
+	return ok && (e.Kind == chat.KindWrongState || e.Kind == chat.KindNotFound)
+}
+
+func readLines(from interface{ Read([]byte) (int, error) }, to chan<- string) {
+	for s := bufio.NewScanner(from); s.Scan(); {
+		to <- s.Text()
+	}
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"holdfast/engine/chat"
+	"holdfast/ui/api/client"
+)
+
+// show prints a Chat: answers on stdout as they come, Tools and notes on stderr.
+type show struct {
+	out, err printer
+	// texts are the text Parts of the present reply as far as they are printed, calls and results the Calls that were named.
+	texts          []string
+	generation     int64
+	calls, results map[string]bool
+}
+
+func newShow(std IO) *show {
+	return &show{out: printer{w: std.Out, colours: IsTerminal(std.Out)}, err: printer{w: std.Err, colours: IsTerminal(std.Err)},
+		calls: map[string]bool{}, results: map[string]bool{}}
+}
+
+// frame prints what is new in a frame that held has taken.
+func (s *show) frame(f client.Frame, held *client.Transcript) error {
+	for _, e := range f.Events {
+		var err error
+		switch e := e.(type) {
+		case *client.MessageEvent:
+			err = s.message(&e.Message)
+		case *client.RetryEvent:
+			err = s.note("attempt " + number(e.Attempt) + " failed (" + e.Message + "); another follows")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(held.Parts) == 0 {
+		return nil
+	}
+	if held.Generation != s.generation {
+		if err := s.void(); err != nil {
+			return err
+		}
+		s.generation = held.Generation
+	}
+	return s.parts(held.Parts, false)
+}
+
+// void drops a reply that was begun and will not be kept.
+func (s *show) void() error {
+	if len(s.texts) == 0 {
+		return nil
+	}
+	s.texts = nil
+	if err := s.out.line(); err != nil {
+		return err
+	}
+	return s.note("what was printed last is void; the model begins again")
+}
+
+// message prints what is not yet printed of a committed Message.
+func (s *show) message(m *client.Message) error {
+	switch m.Role {
+	case chat.RoleTool:
+		return s.parts(m.Content, true)
+	case chat.RoleAssistant:
+	default:
+		return nil
+	}
+	if err := s.parts(m.Content, true); err != nil {
+		return err
+	}
+	s.texts = nil
+	return s.out.line()
+}
+
+// parts prints the new text of each text Part and names Calls and Results once.
+func (s *show) parts(all []client.Part, committed bool) error {
+	text := 0
+	for i := range all {
+		p := &all[i]
+		var err error
+		switch p.Type {
+		case chat.PartText:
+			err = s.text(text, p.Text)
+			text++
+		case chat.PartToolCall:
+			err = s.call(p)
+		case chat.PartToolResult:
+			if committed || p.Result != nil {
+				err = s.result(p)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text prints the end of a text Part of which the begin was printed.
+func (s *show) text(i int, whole string) error {
+	if i == len(s.texts) {
+		s.texts = append(s.texts, "")
+		// Between two texts stood a Call or a thought.
+		if err := s.out.line(); err != nil {
+			return err
+		}
+	}
+	news, ok := strings.CutPrefix(whole, s.texts[i])
+	if !ok {
+		// The reply was made anew in a way that the stream did not announce: it is printed whole.
+		if err := s.out.line(); err != nil {
+			return err
+		}
+		news = whole
+	}
+	s.texts[i] = whole
+	return s.out.print(news)
+}
+
+func (s *show) call(p *client.Part) error {
+	if s.calls[p.CallID] {
+		return nil
+	}
+	s.calls[p.CallID] = true
+	return s.note("→ " + callLine(p.ToolName, p.Args))
+}
+
+func (s *show) result(p *client.Part) error {
+	if s.results[p.CallID] {
+		return nil
+	}
+	s.results[p.CallID] = true
+	if p.IsError {
+		return s.note("← " + p.ToolName + " failed: " + shorten(failureOf(p.Result)))
+	}
+	return s.note("← " + p.ToolName + " done")
+}
+
+// note prints one line on stderr.
+func (s *show) note(text string) error {
+	if err := s.out.lineOnTerminal(&s.err); err != nil {
+		return err
+	}
+	return s.err.print(plain(strings.ReplaceAll(text, "\n", " ")) + "\n")
+}
+
+// ask leaves the line open for the answer.
+func (s *show) ask(text string) error {
+	if err := s.out.lineOnTerminal(&s.err); err != nil {
+		return err
+	}
+	err := s.err.print(plain(text))
+	// The person's own newline ends the line.
+	s.err.column = 0
+	return err
+}
+
+// end leaves the terminal at the beginning of a line.
+func (s *show) end() error { return s.out.line() }
+
+// lineOnTerminal ends a line of p where both go to the same terminal, so that they do not run into each other.
+func (p *printer) lineOnTerminal(other *printer) error {
+	if !p.colours || !other.colours {
+		return nil
+	}
+	return p.line()
+}
+
+// callLine is a Call in one short line.
+func callLine(tool string, args json.RawMessage) string {
+	var command struct {
+		Command string `json:"command"`
+		Path    string `json:"path"`
+	}
+	shown := string(args)
+	// Arguments of another shape are shown as they are.
+	if err := json.Unmarshal(args, &command); err == nil {
+		if command.Command != "" {
+			shown = command.Command
+		} else if command.Path != "" {
+			shown = command.Path
+		}
+	}
+	return plain(tool + " " + shorten(shown))
+}
+
+// failureOf is the text of a failed Result.
+func failureOf(result json.RawMessage) string {
+	var failed struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(result, &failed); err != nil || failed.Error == "" {
+		return string(result)
+	}
+	return failed.Error
+}
+
+// shorten cuts a text to what fits into a line.
+func shorten(s string) string {
+	const most = 160
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+func number(n int) string { return strconv.Itoa(n) }
