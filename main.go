@@ -93,7 +93,7 @@ func printVersion(args []string, stdout io.Writer) error {
 	return err
 }
 
-// exitCode is the one table of exit codes (operations.md 1).
+// exitCode is the one table of exit codes.
 func exitCode(err error) int {
 	var exit *cli.Exit
 	var inUse *kv.ErrInUse

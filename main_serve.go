@@ -10,8 +10,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,9 +43,11 @@ const shutdownTime = 10 * time.Second
 
 // serveOptions are the flags and variables of serve.
 type serveOptions struct {
-	data   string
-	listen list
-	hosts  list
+	data string
+	// networkFS takes a data directory on a network file system.
+	networkFS bool
+	listen    list
+	hosts     list
 	// ollama is the model server's address; fixed when it was given at the start, so that pages cannot change it.
 	ollama      string
 	ollamaFixed bool
@@ -73,16 +77,20 @@ type list []string
 func (l *list) String() string     { return strings.Join(*l, ",") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
+// parseServe takes each setting from its flag, else its variable, else the configuration file, else the default.
 func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	var o serveOptions
+	var configPath string
 	flags := flag.NewFlagSet("holdfast", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.data, "data", cli.DefaultData(), "data directory")
+	flags.StringVar(&configPath, "config", os.Getenv("HOLDFAST_CONFIG"), "configuration file, in JSON (default "+defaultConfig()+")")
+	flags.StringVar(&o.data, "data", os.Getenv("HOLDFAST_DATA"), "data directory (default "+cli.DefaultData()+")")
+	flags.BoolVar(&o.networkFS, "allow-network-fs", false, "take a data directory on a network file system")
 	flags.Var(&o.listen, "listen", "loopback address to listen on; may be repeated (default 127.0.0.1:8420)")
 	flags.Var(&o.hosts, "host", "further name:port under which browsers reach this appliance; may be repeated")
-	flags.StringVar(&o.ollama, "ollama", firstOf(os.Getenv("HOLDFAST_OLLAMA"), os.Getenv("OLLAMA_HOST")), "address of the model server (default http://127.0.0.1:11434)")
-	flags.StringVar(&o.log.level, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
-	flags.StringVar(&o.log.format, "log-format", "auto", "auto, text or json")
+	flags.StringVar(&o.ollama, "ollama", os.Getenv("HOLDFAST_OLLAMA"), "address of the model server (default http://127.0.0.1:11434)")
+	flags.StringVar(&o.log.level, "log-level", os.Getenv("HOLDFAST_LOG_LEVEL"), "debug, info, warn or error (default info)")
+	flags.StringVar(&o.log.format, "log-format", "", "auto, text or json (default auto)")
 	flags.BoolVar(&o.noOpen, "no-open", false, "do not open the browser")
 	flags.BoolVar(&o.develop.gallery, "dev", false, "serve the gallery of components, for development")
 	flags.StringVar(&o.develop.assets, "assets", "", "directory with the static files, for development")
@@ -100,17 +108,56 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	if flags.NArg() > 0 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "serve takes no arguments, got " + flags.Arg(0)}
 	}
-	o.ollamaFixed = o.ollama != ""
-	if len(o.listen) == 0 {
-		o.listen = list{firstOf(os.Getenv("HOLDFAST_LISTEN"), "127.0.0.1:8420")}
-	}
-	if len(o.hosts) == 0 && os.Getenv("HOLDFAST_HOSTS") != "" {
-		o.hosts = strings.Split(os.Getenv("HOLDFAST_HOSTS"), ",")
-	}
 	if min(o.bounds.RunningTurns, o.slots, o.limits.UserRequests, o.limits.UserStreams) < 1 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--turns, --slots, --user-requests and --user-streams must be at least 1"}
 	}
-	return o, nil
+	file, err := readConfig(configPath)
+	if err != nil {
+		return o, err
+	}
+	return o, o.fill(file)
+}
+
+// fill takes what no flag has set from its variable, else from the file, else the default.
+func (o *serveOptions) fill(file config) error {
+	o.data = firstOf(o.data, file.data, cli.DefaultData())
+	if o.data == "" {
+		return &cli.Exit{Code: cli.CodeUsage, Message: "no data directory is known on this machine; give one with --data"}
+	}
+	o.listen = firstList(o.listen, commaList("HOLDFAST_LISTEN"), file.listen, list{"127.0.0.1:8420"})
+	o.hosts = firstList(o.hosts, commaList("HOLDFAST_HOSTS"), file.hosts)
+	o.ollama = firstOf(o.ollama, file.modelServer, os.Getenv("OLLAMA_HOST"))
+	o.ollamaFixed = o.ollama != ""
+	o.log = logOptions{level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
+	o.bounds.AcquireBatch = file.acquireBatch
+	if v := os.Getenv("HOLDFAST_ACQUIRE_BATCH"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("HOLDFAST_ACQUIRE_BATCH must be a whole number, got %q", v)}
+		}
+		// Zero would be the default; what is out of bounds goes to the nearest one.
+		o.bounds.AcquireBatch = max(n, 1)
+	}
+	return nil
+}
+
+func commaList(variable string) list {
+	var some list
+	for v := range strings.SplitSeq(os.Getenv(variable), ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			some = append(some, v)
+		}
+	}
+	return some
+}
+
+func firstList(lists ...list) list {
+	for _, l := range lists {
+		if len(l) > 0 {
+			return l
+		}
+	}
+	return nil
 }
 
 func firstOf(values ...string) string {
@@ -124,11 +171,15 @@ func firstOf(values ...string) string {
 
 // serve opens the store, recovers, listens and serves until ctx ends. The order is that of operations.md 1.
 func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err error) {
-	log, err := newLogger(o.log.level, o.log.format, stderr)
+	crashes := filepath.Join(o.data, "crash")
+	log, err := newLogger(o.log, stderr, crashes)
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}
-	if err := kv.PrepareDir(o.data, false); err != nil {
+	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
+		log.Warn("variables that nothing reads", "names", strings.Join(unknown, ", "))
+	}
+	if err := kv.PrepareDir(o.data, o.networkFS); err != nil {
 		return err
 	}
 	lock, err := kv.LockDir(o.data, kv.LockInfo{PID: os.Getpid(), Started: time.Now(), BootID: bootID(), Version: version})
@@ -136,6 +187,9 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := watchCrash(crashes, log); err != nil {
+		return fmt.Errorf("prepare the crash files: %w", err)
+	}
 	store, err := kv.Open(ctx, o.data, kv.Options{Log: log, Version: version})
 	if err != nil {
 		return err
@@ -151,9 +205,10 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	}
 	h, err := wire(o, store, places, metrics, log)
 	if err != nil {
-		return errors.Join(err, closePlaces(places))
+		return errors.Join(err, closePlaces(places, time.Now().Add(shutdownTime)))
 	}
-	return errors.Join(h.serve(ctx, o, lock, stdout), closePlaces(places), h.demo.Close())
+	stopBy, err := h.serve(ctx, o, lock, stdout)
+	return errors.Join(err, closePlaces(places, stopBy), h.demo.Close())
 }
 
 // readSite takes what the site configuration says where no flag or variable does.
@@ -179,7 +234,9 @@ type house struct {
 	demo    *scripted.Running
 	metrics *metric.Registry
 	log     *slog.Logger
-	routes  func(listening []net.Listener) ([]gate.Route, *ui.Site, error)
+	// stopping: the graceful stop has begun.
+	stopping atomic.Bool
+	routes   func(listening []net.Listener) ([]gate.Route, *ui.Site, error)
 }
 
 // wire makes the rooms and hands each what it needs. It touches neither network nor store.
@@ -231,25 +288,26 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 	return h, nil
 }
 
-// serve binds, recovers, prints where it is, and serves until ctx ends.
-func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, stdout io.Writer) error {
+// serve binds, recovers, prints where it is, and serves until ctx ends. What is left to end then has until stopBy.
+func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, stdout io.Writer) (stopBy time.Time, err error) {
+	early := time.Now().Add(shutdownTime)
 	listeners, err := gate.Listen(ctx, o.listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return early, fmt.Errorf("listen: %w", err)
 	}
 	socket, err := gate.ListenSocket(ctx, cli.SocketPath(o.data))
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen on the socket: %w", err), closeAll(listeners))
+		return early, errors.Join(fmt.Errorf("listen on the socket: %w", err), closeAll(listeners))
 	}
 	all := append(listeners, socket)
 	base, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	g, site, err := h.gate(o, listeners)
 	if err != nil {
-		return errors.Join(err, closeAll(all))
+		return early, errors.Join(err, closeAll(all))
 	}
 	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.engine.Start(ctx)); err != nil {
-		return errors.Join(err, closeAll(all))
+		return early, errors.Join(err, closeAll(all))
 	}
 	var kept sync.WaitGroup
 	defer kept.Wait()
@@ -263,8 +321,11 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	if err := lock.SetAddress(url); err != nil {
 		h.log.Warn("the lock file does not name the address", "error", err)
 	}
-	if err := h.greet(ctx, o, url, stdout); err != nil {
+	if link, err := h.greet(ctx, url, stdout); err != nil {
 		h.log.Warn("no login link was printed", "error", err)
+	} else if link != "" && !o.noOpen && cli.IsTerminal(stdout) {
+		// A browser may stay with the command that opened it.
+		kept.Go(func() { h.open(base, link) })
 	}
 	var broken error
 	select {
@@ -272,7 +333,9 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 		h.log.Info("stopping")
 	case broken = <-failed:
 	}
-	stopCtx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	h.stopping.Store(true)
+	stopBy = time.Now().Add(shutdownTime)
+	stopCtx, cancel := context.WithDeadline(context.Background(), stopBy)
 	defer cancel()
 	err = h.engine.Close(stopCtx)
 	end(chat.CauseShutdown)
@@ -284,7 +347,7 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	for range len(all) - 1 {
 		<-failed
 	}
-	return err
+	return stopBy, err
 }
 
 // sweepEvery is how often what has had its time is removed from the store.
@@ -321,6 +384,9 @@ func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.
 }
 
 func (h *house) ready() gate.Readiness {
+	if h.stopping.Load() {
+		return gate.Readiness{NotReady: []string{"stopping"}}
+	}
 	state, reason := h.store.State()
 	if state == "ok" {
 		return gate.Readiness{}
@@ -328,30 +394,32 @@ func (h *house) ready() gate.Readiness {
 	return gate.Readiness{NotReady: []string{state + ": " + reason}}
 }
 
-// greet prints the address, and a one-time login link unless a service manager reads the output.
-func (h *house) greet(ctx context.Context, o serveOptions, url string, stdout io.Writer) error {
+// greet prints the address, and a one-time login link unless a service manager reads the output; then the link is "".
+func (h *house) greet(ctx context.Context, url string, stdout io.Writer) (link string, err error) {
 	if _, err := fmt.Fprintln(stdout, "Holdfast", version, "is at", url); err != nil {
-		return err
+		return "", err
 	}
 	if os.Getenv("JOURNAL_STREAM") != "" || os.Getenv("NOTIFY_SOCKET") != "" {
-		return nil
+		return "", nil
 	}
 	owner, err := h.account.EnsureOwner(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	login, err := h.account.CreateLogin(ctx, owner, account.CreateLoginInput{Lifetime: 10 * time.Minute})
 	if err != nil {
-		return err
+		return "", err
 	}
-	link := url + "/login?code=" + login.Code
-	if _, err := fmt.Fprintf(stdout, "Open this link to sign in (once, within 10 minutes):\n\n  %s\n\nCtrl-C stops it. A new link: holdfast token login\n", link); err != nil {
-		return err
+	link = url + "/login?code=" + login.Code
+	_, err = fmt.Fprintf(stdout, "Open this link to sign in (once, within 10 minutes):\n\n  %s\n\nCtrl-C stops it. A new link: holdfast token login\n", link)
+	return link, err
+}
+
+// open opens the browser. The link is printed all the same, so that a machine without one is no failure.
+func (h *house) open(ctx context.Context, link string) {
+	if err := cli.OpenBrowser(ctx, link); err != nil && ctx.Err() == nil {
+		h.log.Debug("the browser was not opened", "error", err)
 	}
-	if o.noOpen || !cli.IsTerminal(stdout) {
-		return nil
-	}
-	return cli.OpenBrowser(ctx, link)
 }
 
 func closeAll(listeners []net.Listener) error {
@@ -362,8 +430,8 @@ func closeAll(listeners []net.Listener) error {
 	return err
 }
 
-func closePlaces(places *agentside.Workspaces) error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+func closePlaces(places *agentside.Workspaces, by time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), by)
 	defer cancel()
 	return places.Close(ctx)
 }
@@ -374,32 +442,4 @@ func bootID() string {
 		return strings.TrimSpace(string(b))
 	}
 	return uuid.NewString()
-}
-
-// newLogger writes text on a terminal and JSON elsewhere, unless told otherwise.
-func newLogger(level, format string, w io.Writer) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("--log-level: %w", err)
-	}
-	if format == "auto" {
-		format = "json"
-		if cli.IsTerminal(w) {
-			format = "text"
-		}
-	}
-	o := &slog.HandlerOptions{Level: l}
-	switch format {
-	case "text":
-		o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				a.Value = slog.StringValue(a.Value.Time().Format(time.TimeOnly))
-			}
-			return a
-		}
-		return slog.New(gate.LogHandler(slog.NewTextHandler(w, o))), nil
-	case "json":
-		return slog.New(gate.LogHandler(slog.NewJSONHandler(w, o))), nil
-	}
-	return nil, errors.New("--log-format must be auto, text or json")
 }
