@@ -146,7 +146,7 @@ func (g *Gate) logVisit(ctx context.Context, r *http.Request, v *visit, status i
 	if !g.options.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String(KeyRequest, v.id), slog.String("method", r.Method), slog.String("path", cut(r.URL.Path, 1024)),
+	attrs := []slog.Attr{slog.String("method", r.Method), slog.String("path", cut(r.URL.Path, 1024)),
 		slog.Int("status", status), slog.Duration("took", g.since(v))}
 	if v.err != nil {
 		attrs = append(attrs, slog.String("error", cut(v.err.Error(), 1024)))

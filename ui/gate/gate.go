@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/metric"
 )
 
-// Options of New. Account, Metrics, Log and Addresses are needed.
+// Options of New. Account, Metrics, Log and Addresses are needed. The Log's handler is a LogHandler, or its lines have no request id.
 type Options struct {
 	Account *account.Room
 	Metrics *metric.Registry
@@ -29,8 +29,6 @@ type Options struct {
 	// LoginPage writes the page of /login, and ErrorPage the refusal of a document; nil are plain ones.
 	LoginPage func(w http.ResponseWriter, r *http.Request, s LoginState)
 	ErrorPage func(w http.ResponseWriter, r *http.Request, e *chat.Error, status int)
-	// Crashed is told of a handler's panic, for the crash file; nil only logs it.
-	Crashed func(r *http.Request, reason any, stack []byte)
 }
 
 // Gate is the http.Handler of the whole appliance.

@@ -292,11 +292,8 @@ func (g *Gate) panicked(w *response, r *http.Request, v *visit, reason any, stac
 		return true
 	}
 	err := fmt.Errorf("panic: %v", reason)
-	g.options.Log.ErrorContext(r.Context(), "handler panicked", slog.String(KeyRequest, v.id), slog.String("path", cut(r.URL.Path, 1024)),
-		slog.String("error", cut(err.Error(), 1024)), slog.String("stack", string(stack)))
-	if g.options.Crashed != nil {
-		g.options.Crashed(r, reason, stack)
-	}
+	g.options.Log.ErrorContext(r.Context(), "handler panicked", slog.String("path", cut(r.URL.Path, 1024)), slog.String("error", cut(err.Error(), 1024)),
+		slog.String("stack", string(stack)))
 	if w.status != 0 {
 		v.err = err
 		return true
