@@ -25,7 +25,7 @@ func (c *checker) nouns() error {
 			c.owned(bFileRead, key)
 		}),
 		c.each(bReceipt, c.receipt),
-		c.each(bUsage, c.usage),
+		c.usages(),
 		c.each(bUser, func(key []byte, r record) {
 			c.named(bUser, key, idText(checkJSON[chat.User](c, bUser, key, r), func(u *chat.User) string { return string(u.ID) }))
 		}),
@@ -166,15 +166,6 @@ func (c *checker) receipt(key []byte, r record) {
 	if v != nil && (v.Key != string(key[2*idSize:]) || string(v.UserID) != toID(key[idSize:]).String()) {
 		c.add(bReceipt, key, "the record is that of another key or person")
 	}
-}
-
-func (c *checker) usage(key []byte, r record) {
-	v := checkJSON[chat.UsageEntry](c, bUsage, key, r)
-	if len(key) != idSize+8 || v != nil && string(v.RootID) != toID(key).String() {
-		c.add(bUsage, key, "the record is that of another family")
-		return
-	}
-	c.used(bUsage, key, messageIDOf(key))
 }
 
 // indexes holds the stored indexes against the Chats, both ways, and reports queues that are counted but missing.

@@ -40,8 +40,9 @@ const (
 	bChild       bucket = 21 // parent 16 | chat 16           empty
 	bDoomed      bucket = 22 // root chat 16                  JSON time; the family is hidden and being removed
 	bFileRef     bucket = 23 // chat 16 | message 8 | sha256 32   empty; files that a Message names or is spilled to
+	bUsageDay    bucket = 24 // user 16 | day 4 | root chat 16 (0: all of the day)   JSON UsageDay; sums of usage entries, by days since 1970
 
-	lastBucket = bFileRef
+	lastBucket = bUsageDay
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -49,6 +50,7 @@ var bucketNames = [lastBucket + 1]string{
 	bCheckpoint: "checkpoint", bReadMark: "readmark", bFileRead: "fileread", bReceipt: "receipt", bUsage: "usage", bUser: "user",
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref",
+	bUsageDay: "usageday",
 }
 
 func (b bucket) String() string { return bucketNames[b] }

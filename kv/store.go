@@ -127,6 +127,9 @@ func (s *Store) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.addUsageDays(); err != nil {
+		return readOnlyError(err)
+	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end.endChecks = end
 	if !m.Clean {

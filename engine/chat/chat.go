@@ -176,7 +176,7 @@ type UsageEntry struct {
 	UserID        UserID        `json:"user_id"`
 	ModelConfigID ModelConfigID `json:"model_config_id,omitempty"`
 	Model         string        `json:"model"`
-	// Kind is turn, compaction or title.
+	// Kind is one of UsageTurn to UsageSummary.
 	Kind       string    `json:"kind"`
 	Usage      Usage     `json:"usage"`
 	CostMicros *int64    `json:"cost_micros"`

@@ -63,6 +63,8 @@ type Error struct {
 	Model      string `json:"model,omitempty"`
 	// Validations name the fields of a refused body.
 	Validations []Validation `json:"validations,omitempty"`
+	// Limit is where somebody stands whose usage limit is reached.
+	Limit *UsageStanding `json:"limit,omitempty"`
 	// Cause is for the log alone.
 	Cause error `json:"-"`
 }
