@@ -118,7 +118,7 @@ func (e *Engine) Delete(ctx context.Context, p chat.Principal, in DeleteInput) (
 	if refused != nil {
 		return Done{}, refused
 	}
-	e.feed.touch(in.ChatID)
+	e.feed.changed(in.ChatID)
 	e.feed.touchOwner(p.UserID)
 	if e.ports.forget == nil {
 		return Done{}, nil

@@ -313,7 +313,7 @@ func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now tim
 // after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner.
 func (e *Engine) after(out changed) {
 	c, m := out.chat, out.move
-	e.feed.touch(c.ID)
+	e.feed.changed(c.ID)
 	e.feed.touchOwner(c.OwnerID)
 	if m.Effects.Has(chat.CancelInterrupted) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseInterrupted)

@@ -109,7 +109,7 @@ func (e *Engine) Restore(ctx context.Context, _ chat.Principal, in RestoreInput)
 			out.Skipped = append(out.Skipped, path)
 		}
 	}
-	e.feed.touch(c.ID)
+	e.feed.changed(c.ID)
 	return out, nil
 }
 

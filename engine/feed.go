@@ -19,6 +19,9 @@ type live struct {
 	subs map[chan struct{}]struct{}
 	// run is the registered run, nil when nobody runs the Chat here.
 	run *run
+	// changes counts commits; base is what was read since the last one, nil when nobody read it yet.
+	changes int64
+	base    *base
 }
 
 func newFeed() *feed {

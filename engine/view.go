@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"holdfast/engine/chat"
-	"holdfast/engine/prompt"
 	"holdfast/kv"
 )
 
@@ -17,6 +16,9 @@ type ViewInput struct {
 	Limit  int
 	// Ascending reads the oldest Limit Messages behind After, also where After is 0.
 	Ascending bool
+	// Following is for a reader who was woken: where the Chat did not change since somebody last read it, the store is not asked again. Its
+	// model config and workspace are then those of that reading.
+	Following bool
 }
 
 // View is one consistent state of a Chat.
@@ -40,37 +42,26 @@ type View struct {
 // View reads a Chat for a page or a stream. The Draft is copied before the store is read: a Step that commits in between shows as
 // Messages, and its Draft, being no newer than the Chat's last Step, is left out. So nothing is ever seen twice or not at all.
 func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View, error) {
-	var v View
 	var draft *Draft
 	if r := e.feed.runOf(in.ChatID); r != nil {
 		draft = r.draft.view()
 	}
-	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
-		if v.Chat, err = mustChat(tx, in.ChatID); err != nil {
-			return err
-		}
-		if v.Messages, v.HasMore, err = visible(tx, in); err != nil {
-			return err
-		}
-		if v.Chat.Queued > 0 {
-			if v.Queue, err = tx.Queue(in.ChatID); err != nil {
+	var v View
+	b, keep := e.feed.kept(in.ChatID)
+	if !in.Following || b == nil || in.Before != 0 || in.After < b.chat.Chain.LastID {
+		err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
+			if b, err = e.readBase(tx, in.ChatID); err != nil {
 				return err
 			}
+			v.Messages, v.HasMore, err = visible(tx, in)
+			return err
+		})
+		if err != nil {
+			return View{}, err
 		}
-		if v.Chat.WorkspaceID != "" {
-			if v.Workspace, _, err = tx.Workspace(v.Chat.WorkspaceID); err != nil {
-				return err
-			}
-		}
-		if m, err := e.ports.configs(tx, v.Chat.ModelConfigID); err == nil {
-			v.Config, v.CompactAt = &m, prompt.Threshold(nil, m.CompactionThreshold)
-		}
-		v.Restorable, err = restorable(tx, in.ChatID)
-		return err
-	})
-	if err != nil {
-		return View{}, err
+		keep(b)
 	}
+	v.Chat, v.Queue, v.Workspace, v.Config, v.CompactAt, v.Restorable = b.chat, b.queue, b.workspace, b.config, b.compactAt, b.restorable
 	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {
 		v.Draft = draft
 	}

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/kv"
+)
+
+// base is what a View has beside Messages and Draft. It never changes once it is read: readers share it.
+type base struct {
+	chat       *chat.Chat
+	queue      []*chat.QueuedMessage
+	workspace  *chat.WorkspaceRecord
+	config     *chat.ModelConfig
+	compactAt  int
+	restorable map[chat.MessageID]int
+}
+
+func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
+	c, err := mustChat(tx, id)
+	if err != nil {
+		return nil, err
+	}
+	b := &base{chat: c}
+	if c.Queued > 0 {
+		if b.queue, err = tx.Queue(id); err != nil {
+			return nil, err
+		}
+	}
+	if c.WorkspaceID != "" {
+		if b.workspace, _, err = tx.Workspace(c.WorkspaceID); err != nil {
+			return nil, err
+		}
+	}
+	// A Chat can be read when no model is left to answer in it.
+	if m, err := e.ports.configs(tx, c.ModelConfigID); err == nil {
+		b.config, b.compactAt = &m, prompt.Threshold(nil, m.CompactionThreshold)
+	}
+	b.restorable, err = restorable(tx, id)
+	return b, err
+}
+
+// kept gives the base that was read since the Chat's last change, nil when there is none, and the func that keeps a newer one. Only a
+// Chat that somebody reads or runs has one. Ask before reading the store: what is then read is at least as new as the change counted here.
+func (f *feed) kept(id chat.ID) (*base, func(*base)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.chats[id]
+	if l == nil {
+		return nil, func(*base) {}
+	}
+	at := l.changes
+	return l.base, func(b *base) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if l.changes == at {
+			l.base = b
+		}
+	}
+}
+
+// changed is touch after a commit: what was kept of the Chat counts no more.
+func (f *feed) changed(id chat.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l := f.chats[id]; l != nil {
+		l.changes++
+		l.base = nil
+		wakeAll(l.subs)
+	}
+}
