@@ -7,14 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
-	"holdfast/ui/text"
 	"holdfast/ui/view"
 )
 
@@ -131,61 +128,21 @@ func (s *Site) firstShown(ctx context.Context, p chat.Principal, id chat.ID, ele
 	if prefix == "m" || prefix == "x" {
 		return chat.MessageID(n), nil
 	}
-	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id})
-	if err != nil {
-		return 0, err
-	}
-	for _, m := range v.Messages {
-		if m.Role == chat.RoleAssistant && stepNumber(m) == n {
-			return m.ID, nil
+	// From the newest on: what is shown is never far from there, while a Chat may be long.
+	in := engine.ViewInput{ChatID: id, Limit: pageMessages}
+	for {
+		v, err := s.chats.View(ctx, p, in)
+		if err != nil {
+			return 0, err
 		}
-	}
-	return 0, chat.NotFound("message")
-}
-
-// inspector is the right column: changed files and processes.
-func (s *Site) inspector(ctx context.Context, p chat.Principal, v engine.View) view.Inspector {
-	out := view.Inspector{ChatID: string(v.Chat.ID)}
-	if v.Workspace == nil {
-		out.Changes.None = "This chat has no workspace."
-		return out
-	}
-	changes, err := s.chats.Changes(ctx, p, engine.ChangesInput{ChatID: v.Chat.ID})
-	if err != nil {
-		out.Changes.Problem = sentence(err)
-	}
-	for _, f := range changes.Files {
-		unified := udiff.Unified(f.Path, f.Path, string(f.Before), string(f.After))
-		if unified != "" {
-			out.Changes.Files = append(out.Changes.Files, text.Diff(f.Path, unified)...)
+		for _, m := range v.Messages {
+			if m.Role == chat.RoleAssistant && stepNumber(m) == n {
+				return m.ID, nil
+			}
 		}
+		if !v.HasMore || len(v.Messages) == 0 {
+			return 0, chat.NotFound("message")
+		}
+		in.Before = v.Messages[0].ID
 	}
-	if len(out.Changes.Files) > 0 {
-		out.Changes.Message = int64(changes.First)
-	}
-	out.Changes.Since = clock(v.Chat.CreatedAt).Format("15:04")
-	processes, err := s.chats.Processes(ctx, p, engine.ProcessesInput{ChatID: v.Chat.ID})
-	if err != nil {
-		s.log.WarnContext(ctx, "the processes could not be listed", "error", err)
-	}
-	for _, pr := range processes {
-		out.Processes = append(out.Processes, processView(pr))
-	}
-	return out
-}
-
-func processView(p chat.ProcessOutput) view.Process {
-	out := view.Process{ID: p.ID, Command: p.Command, Running: p.Running, Output: p.Output}
-	switch {
-	case p.Running:
-		out.Since = p.StartedAt.UnixMilli()
-	case p.Signal != "":
-		out.Out, out.Failed = "ended by "+p.Signal, true
-	default:
-		out.Out, out.Failed = "exit "+strconv.Itoa(p.ExitCode), p.ExitCode != 0
-	}
-	if p.EndedAt != nil {
-		out.Took = view.Took(p.EndedAt.Sub(p.StartedAt))
-	}
-	return out
 }

@@ -102,7 +102,7 @@ type noteCache struct {
 
 // serverNote is the model server in one line, as it was a moment ago. Only the very first page waits for an answer.
 func (s *Site) serverNote(ctx context.Context, p chat.Principal) view.ServerNote {
-	c := &s.note
+	c := &s.shared.note
 	c.mu.Lock()
 	fresh := time.Since(c.at) < noteFresh
 	first := c.at.IsZero()

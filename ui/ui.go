@@ -44,8 +44,14 @@ type Site struct {
 	prose      *text.Cache
 	pulls      *pulls
 	gallery    *gallery.Handler
-	note       noteCache
+	shared     shared
 	o          Options
+}
+
+// shared is what was made for one page and is given to others.
+type shared struct {
+	note      noteCache
+	inspected inspections
 }
 
 // New makes the pages. It fails when a static file is missing from the binary.

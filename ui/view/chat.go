@@ -262,6 +262,8 @@ type Inspector struct {
 // Changes are the files that differ from where the chat began.
 type Changes struct {
 	Files []text.DiffFile
+	// More is how many changed files are not among Files.
+	More int
 	// Since is "13:58"; Message the id of the first user Message, which restores everything, 0 for nothing to restore.
 	Since   string
 	Message int64
