@@ -70,9 +70,10 @@ type launch struct {
 
 // appliance is a running holdfast.
 type appliance struct {
-	t    testing.TB
-	cmd  *exec.Cmd
-	data string
+	t   testing.TB
+	cmd *exec.Cmd
+	// data and ollama are what it was started with.
+	data, ollama string
 	// url and link are what it printed at the start.
 	url, link string
 	log       *output
@@ -128,7 +129,7 @@ func serveNow(t testing.TB, l launch) *appliance {
 		l.listen = "127.0.0.1:0"
 	}
 	args := append([]string{"serve", "--data", l.data, "--listen", l.listen, "--ollama", l.ollama, "--no-open"}, l.args...)
-	a := &appliance{t: t, data: l.data, log: &output{}, ended: make(chan struct{}), cmd: command(t, l.data, l.wrap, args...)}
+	a := &appliance{t: t, data: l.data, ollama: l.ollama, log: &output{}, ended: make(chan struct{}), cmd: command(t, l.data, l.wrap, args...)}
 	a.cmd.Stderr = a.log
 	stdout, w := io.Pipe()
 	a.cmd.Stdout = w

@@ -82,7 +82,7 @@ function toEnd() {
 // Text that came since the last frame makes the end farther away without anybody scrolling: only a way upwards ends the following.
 function scrolled() {
   const top = box.scrollTop
-  if (near()) {
+  if (near() || opening) {
     end(true)
     $('below').classList.add('is-off')
   } else if (top < last - 1) end(false)
@@ -106,12 +106,25 @@ async function older() {
   }
   loading = false
 }
+// A page opens at its end, however the heights of what was skipped change in its first frames, unless the reader moves before.
+let opening = false
+function settle(height, same, frames) {
+  if (!opening) return
+  down()
+  same = height === box.scrollHeight ? same + 1 : 0
+  if (same < 5 && frames < 120) return requestAnimationFrame(() => settle(box.scrollHeight, same, frames + 1))
+  opening = false
+  scrolled()
+}
 function watchTranscript() {
   box = $('transcript')
   if (!box) return
   const wanted = location.hash && document.querySelector(location.hash)
-  if (!wanted) down()
+  opening = !wanted
+  if (opening) down()
   end(near())
+  settle(box.scrollHeight, 0, 0)
+  for (const by of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false }, { once: true, passive: true, capture: true })
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
   const touched = () => {

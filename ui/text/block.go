@@ -44,7 +44,8 @@ func render(src string, from int, done bool) []Block {
 		case !sp.code:
 			b.HTML = Markdown(piece)
 		case open:
-			b.HTML = codeFrame(sp.lang, HTML(html.EscapeString(piece)))
+			// An element that finished code never has: else the morph would keep its text and move it to another place of the code.
+			b.HTML = codeFrame(sp.lang, "<samp>"+HTML(html.EscapeString(piece))+"</samp>")
 		default:
 			b.HTML = Code(sp.lang, piece)
 		}
@@ -53,13 +54,17 @@ func render(src string, from int, done bool) []Block {
 	return out
 }
 
-// hold leaves out the end of an unfinished text that would be shown as its own marks for a moment: the head of a table before its ruler, and one or two backticks
-// that may become a fence.
+// hold leaves out the end of an unfinished text that would be shown as its own marks for a moment: the head of a table before its ruler, one or two backticks
+// that may become a fence, and a dash that may become a list's item or a heading's line.
 func hold(piece string) string {
 	end := strings.TrimRight(piece, "\n")
 	at := strings.LastIndexByte(end, '\n') + 1
 	last := strings.TrimSpace(end[at:])
 	if last != "" && len(last) < 3 && strings.Trim(last, "`") == "" {
+		return piece[:at]
+	}
+	// The begin of a list's next item would make a heading of the line above.
+	if (last == "-" || last == "--" || last == "=") && strings.TrimSpace(end[:at]) != "" {
 		return piece[:at]
 	}
 	start, lines := at, 0

@@ -17,7 +17,7 @@ func unsafeParts(t testing.TB, markup HTML, own bool) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := strings.Fields("html head body p br hr em strong del ul ol li blockquote h3 h4 table thead tbody tr th td pre code span div a")
+	allowed := strings.Fields("html head body p br hr em strong del ul ol li blockquote h3 h4 table thead tbody tr th td pre code samp span div a")
 	if own {
 		allowed = append(allowed, "header", "button", "svg", "use")
 	}
