@@ -29,8 +29,12 @@ const summaryAsk = `The conversation is about to be shortened: everything before
 4. Open tasks: what is left to do, in order, beginning with the very next step.
 Leave out what is no longer needed. Do not invent anything.`
 
+// leftOut stands where the oldest messages were left out of a summary request.
+const leftOut = "[The earliest part of this conversation does not fit any more and is left out here. Say in the summary that it is missing.]"
+
 // SummaryRequest is the same request plus one user message that asks for the summary, so that the server reuses its cache. When
-// the prompt is too long for that, Results are shortened in it, the newest first; ok is false when even then it does not fit.
+// the prompt is too long for that, Results are shortened in it, the newest first; then, as after a change to a model with a smaller window,
+// the oldest messages are left out. ok is false when not even the newest message fits.
 // withoutTools is for the second try, after a reply without text.
 func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool) {
 	copied := *built.Request
@@ -42,6 +46,9 @@ func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool)
 	ask := chat.PromptMessage{Role: chat.RoleUser, Content: summaryAsk}
 	over := built.Tokens + MessageBytes(&ask)/bytesPerToken + 1 + int64(req.MaxTokens) - int64(window)
 	over = shorten(req.Messages, over*bytesPerToken)
+	if over > 0 {
+		req.Messages, over = leaveOut(req.Messages, over)
+	}
 	req.Messages = append(req.Messages, ask)
 	if withoutTools {
 		req.Tools = nil
@@ -63,6 +70,19 @@ func shorten(msgs []chat.PromptMessage, over int64) int64 {
 		msgs[i].Content = cut
 	}
 	return over
+}
+
+// leaveOut drops messages from the begin of msgs, whole Steps at a time, until over bytes are gone, and says so in their place. It gives
+// what is left of over.
+func leaveOut(msgs []chat.PromptMessage, over int64) ([]chat.PromptMessage, int64) {
+	note := chat.PromptMessage{Role: chat.RoleUser, Content: leftOut}
+	over += MessageBytes(&note)
+	from := 0
+	for from < len(msgs)-1 && (over > 0 || msgs[from].Role == chat.RoleTool) {
+		over -= MessageBytes(&msgs[from])
+		from++
+	}
+	return append([]chat.PromptMessage{note}, msgs[from:]...), over
 }
 
 // Summary is a finished or failed compaction.

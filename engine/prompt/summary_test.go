@@ -77,6 +77,43 @@ func TestSummaryRequestKeepsThePrefix(t *testing.T) {
 	}
 }
 
+// TestSummaryOfMoreThanTheWindow: a chat that came from a model with a larger window can still be summarised.
+func TestSummaryOfMoreThanTheWindow(t *testing.T) {
+	h := &told{}
+	for n := range 400 {
+		h.user(fmt.Sprint("question ", n))
+		h.assistant(text(strings.Repeat("words ", 100)), call(fmt.Sprint("c", n), "execute", "{}"))
+		h.result(fmt.Sprint("c", n), "execute", `{"output": "done"}`)
+	}
+	h.user("the newest")
+	b := Build(h.input(t))
+	window := int64(b.Request.Options.NumCtx)
+	if b.Tokens <= window {
+		t.Fatalf("%d tokens fit into %d", b.Tokens, window)
+	}
+	req, ok := SummaryRequest(b, false)
+	if !ok {
+		t.Fatal("no request")
+	}
+	if req.Messages[0].Content != leftOut || req.Messages[1].Role == chat.RoleTool {
+		t.Errorf("begins with %q and %q", req.Messages[0].Content, req.Messages[1].Role)
+	}
+	last := req.Messages[len(req.Messages)-2:]
+	if last[0].Content != "the newest" || last[1].Content != summaryAsk {
+		t.Errorf("ends with %q and %q", last[0].Content, last[1].Content)
+	}
+	var size int64
+	for i := range req.Messages {
+		size += MessageBytes(&req.Messages[i])
+	}
+	if tokens := size/bytesPerToken + int64(req.MaxTokens); tokens > window || tokens < window/2 {
+		t.Errorf("about %d tokens for a window of %d", tokens, window)
+	}
+	if len(b.Request.Messages) != 1201 || b.Request.Messages[0].Content == leftOut {
+		t.Error("the prompt itself was changed")
+	}
+}
+
 // TestTwoCompactions: what the first summary named is still sent after the second, if it is still open.
 func TestTwoCompactions(t *testing.T) {
 	h := &told{}
