@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/big"
 	"slices"
 	"time"
 
@@ -195,39 +194,4 @@ func failedResult(c chat.Call, text string, now time.Time) chat.Part {
 		panic(err) // a map of strings always encodes
 	}
 	return chat.Part{Type: chat.PartToolResult, CallID: c.ID, ToolName: c.Name, Result: body, IsError: true, CreatedAt: &now, CompletedAt: &now}
-}
-
-// costMicros prices a call by the config's decimal prices per million tokens: rounded up once, nil when a used category has no price.
-func costMicros(m chat.ModelConfig, u chat.Usage) *int64 {
-	sum := new(big.Rat)
-	add := func(tokens int64, price *string) bool {
-		if tokens == 0 {
-			return true
-		}
-		if price == nil {
-			return false
-		}
-		p, ok := new(big.Rat).SetString(*price)
-		if !ok {
-			return false
-		}
-		sum.Add(sum, p.Mul(p, new(big.Rat).SetInt64(tokens)))
-		return true
-	}
-	count := func(n *int64) int64 {
-		if n == nil {
-			return 0
-		}
-		return *n
-	}
-	cached := count(u.CacheReadTokens)
-	if m.PriceInput == nil && m.PriceOutput == nil {
-		return nil
-	}
-	if !add(count(u.InputTokens)-cached, m.PriceInput) || !add(count(u.OutputTokens), m.PriceOutput) || !add(cached, m.PriceCached) {
-		return nil
-	}
-	up := new(big.Int).Add(sum.Num(), new(big.Int).Sub(sum.Denom(), big.NewInt(1)))
-	v := up.Quo(up, sum.Denom()).Int64()
-	return &v
 }

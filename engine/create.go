@@ -53,6 +53,9 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 				return err
 			}
 		}
+		if refused = e.limited(tx, p.UserID); refused != nil {
+			return nil
+		}
 		m, no := chat.Next(chat.Standing{}, chat.Event{Kind: chat.Create})
 		if no != nil {
 			return no.AsError()
@@ -101,6 +104,14 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 	}
 	e.after(changed{chat: c, move: chat.Move{To: chat.Pending, Effects: chat.Wake}})
 	return c, nil
+}
+
+// limited refuses what a person's usage limit does not allow any more.
+func (e *Engine) limited(tx *kv.Tx, user chat.UserID) error {
+	if e.ports.limit == nil {
+		return nil
+	}
+	return e.ports.limit(tx, user)
 }
 
 // checkReferences refuses a Chat that names a Workspace or Model config that is not there.

@@ -24,10 +24,12 @@ type Options struct {
 	Forget func(chat.ID) error
 	// HalveWindow makes a config's window half as large, once, after out_of_memory; may be nil.
 	HalveWindow func(context.Context, chat.ModelConfigID) (tokens int64, halved bool, err error)
-	Metric      *metric.Registry
-	Log         *slog.Logger
-	Now         func() time.Time
-	Bounds      Bounds
+	// Limit refuses what a person may no longer start; it is asked inside the transaction, and may be nil.
+	Limit  func(tx *kv.Tx, user chat.UserID) error
+	Metric *metric.Registry
+	Log    *slog.Logger
+	Now    func() time.Time
+	Bounds Bounds
 }
 
 // Configs finds the Model config of a Turn inside a transaction: the named one, or the default where it is empty, gone or disabled.
@@ -105,6 +107,7 @@ type ports struct {
 	workspaces  OpenWorkspace
 	forget      func(chat.ID) error
 	halveWindow func(context.Context, chat.ModelConfigID) (int64, bool, error)
+	limit       func(*kv.Tx, chat.UserID) error
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -116,7 +119,7 @@ func New(o Options) *Engine {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
-		ports:  ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, halveWindow: o.HalveWindow},
+		ports:  ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, halveWindow: o.HalveWindow, limit: o.Limit},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.feed = newFeed()
 	e.runner = newRunner(e)

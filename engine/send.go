@@ -58,6 +58,9 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	}
 	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
+			if err := e.limited(tx, p.UserID); err != nil {
+				return chat.Event{}, err
+			}
 			if in.ModelConfigID != "" {
 				m, found, err := tx.ModelConfig(in.ModelConfigID)
 				if err != nil {

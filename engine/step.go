@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
+	"holdfast/engine/usage"
 )
 
 // steps runs the Turn's Steps until one of them ends it. It returns errFinished when the last transition is committed.
@@ -47,7 +48,7 @@ func (r *run) step() error {
 	}
 	parts := r.recognise(r.draft.reply())
 	calls := callsOf(parts)
-	usage := r.usage("turn", built.Request.Model, reply, r.e.now().Sub(started))
+	usage := r.usage(chat.UsageTurn, built.Request.Model, reply, r.e.now().Sub(started))
 	used := func(c *chat.Chat) { c.Used = prompt.Used(c.Used, built, reply.Usage, parts) }
 	r.e.meters.step(built.Request.Model, reply, r.e.now().Sub(started))
 	if len(calls) == 0 {
@@ -315,7 +316,7 @@ func (r *run) stopsTurn(plan []planned, results []*chat.Part) bool {
 // price fills in what the Step cost and how long it took with its Tools.
 func (r *run) price(msg *chat.Message, started time.Time) {
 	if msg.Usage != nil {
-		msg.CostMicros = costMicros(r.t.config, *msg.Usage)
+		msg.CostMicros = usage.CostMicros(r.t.config, *msg.Usage)
 	}
 	ms := r.e.now().Sub(started).Milliseconds()
 	msg.RuntimeMS = &ms
@@ -324,7 +325,7 @@ func (r *run) price(msg *chat.Message, started time.Time) {
 func (r *run) usage(kind, model string, reply chat.Reply, took time.Duration) *chat.UsageEntry {
 	c := r.t.chat
 	return &chat.UsageEntry{ChatID: c.ID, RootID: c.RootID, UserID: c.OwnerID, ModelConfigID: r.t.config.ID, Model: model, Kind: kind,
-		Usage: reply.Usage, CostMicros: costMicros(r.t.config, reply.Usage), RuntimeMS: took.Milliseconds(), At: r.e.now().UTC()}
+		Usage: reply.Usage, CostMicros: usage.CostMicros(r.t.config, reply.Usage), RuntimeMS: took.Milliseconds(), At: r.e.now().UTC()}
 }
 
 func callsOf(parts []chat.Part) []chat.Call {

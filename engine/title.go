@@ -34,7 +34,7 @@ func (r *run) nameChat() {
 	if counts.InputTokens == nil && title == "" {
 		return
 	}
-	usage := r.usage("title", built.Request.Model, chat.Reply{Usage: counts}, r.e.now().Sub(started))
+	usage := r.usage(chat.UsageTitle, built.Request.Model, chat.Reply{Usage: counts}, r.e.now().Sub(started))
 	was := c.Title
 	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
 		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {

@@ -1,0 +1,17 @@
+package usage
+
+import (
+	"holdfast/engine/account"
+	"holdfast/engine/chat"
+)
+
+// People see their own use, admins everybody's; limits are no secret, and admins set them.
+var (
+	policyChatCost  = account.Owns(func(in ChatCostInput) chat.ID { return in.ChatID })
+	policySummary   = account.Self(func(in SummaryInput) chat.UserID { return in.UserID })
+	policyOverall   = account.Admin[OverallInput]()
+	policyUsers     = account.Admin[UsersInput]()
+	policyStanding  = account.Self(func(in StandingInput) chat.UserID { return in.UserID })
+	policyLimits    = account.Anyone[LimitsInput]()
+	policySetLimits = account.AdminWrites[SetLimitsInput]()
+)
