@@ -350,23 +350,52 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	return stopBy, err
 }
 
-// sweepEvery is how often what has had its time is removed from the store.
-const sweepEvery = time.Hour
+// sweepEvery is how often what has had its time is removed from the store; scrubEvery how often an idle one reads a Chat for damage.
+const (
+	sweepEvery = time.Hour
+	scrubEvery = time.Minute
+)
 
-// keep sweeps the store at the start and then hourly, until ctx ends.
+// keep sweeps the store at the start and then hourly, and scrubs it while no Turn runs, until ctx ends.
 func (h *house) keep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
+	sweep, scrub := time.NewTicker(sweepEvery), time.NewTicker(scrubEvery)
+	defer sweep.Stop()
+	defer scrub.Stop()
+	h.sweep(ctx)
+	var last chat.ID
 	for {
-		if _, err := h.store.Sweep(ctx); err != nil && ctx.Err() == nil {
-			h.log.Warn("the store could not be swept", "error", err)
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-sweep.C:
+			h.sweep(ctx)
+		case <-scrub.C:
+			last = h.scrub(ctx, last)
 		}
 	}
+}
+
+func (h *house) sweep(ctx context.Context) {
+	if _, err := h.store.Sweep(ctx); err != nil && ctx.Err() == nil {
+		h.log.Warn("the store could not be swept", "error", err)
+	}
+}
+
+// scrub reads the Chat behind last and gives its id; the store itself tells of damage.
+func (h *house) scrub(ctx context.Context, last chat.ID) chat.ID {
+	busy := false
+	err := h.store.View(ctx, func(tx *kv.Tx) error {
+		active, err := tx.ActiveChats()
+		busy = len(active) > 0
+		return err
+	})
+	if err == nil && !busy {
+		last, _, err = h.store.Scrub(ctx, last)
+	}
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("the store could not be scrubbed", "error", err)
+	}
+	return last
 }
 
 func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.Site, error) {

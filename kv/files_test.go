@@ -132,7 +132,7 @@ func TestSweepTakesOnlyFilesThatNothingNamesForADay(t *testing.T) {
 		id, err3 := tx.NextID()
 		q := []*chat.QueuedMessage{{ID: id, ChatID: c.ID, Content: []chat.Part{{Type: chat.PartFile, FileID: queued}}}}
 		return errors.Join(err, err2, err3, tx.PutQueue(c, q), tx.PutChat(c),
-			tx.PutCheckpoint(&chat.Checkpoint{ChatID: c.ID, MessageID: 1, Path: "p", SHA256: checkpoint, Size: 10}))
+			tx.PutCheckpoint(&chat.Checkpoint{ChatID: c.ID, MessageID: 1, Path: "p", SHA256: checkpoint, Size: 10, At: s.now()}))
 	})
 	want := []string{attached, queued, checkpoint, orphan, large.ref.hex()}
 	sweep := func() Swept {
@@ -271,4 +271,53 @@ func TestSweepOfReceiptsAndLoginCodes(t *testing.T) {
 		}
 		return err
 	})
+}
+
+func TestSweepOfCheckpoints(t *testing.T) {
+	s, now := openClock(t, t.TempDir())
+	ctx := context.Background()
+	c := newChat(newID[chat.UserID]())
+	update(t, s, func(tx *Tx) error { return tx.PutChat(c) })
+	put := func(path string) {
+		t.Helper()
+		sum, size, err := s.PutFile(ctx, strings.NewReader(path+" holds ten"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		update(t, s, func(tx *Tx) error {
+			return tx.PutCheckpoint(&chat.Checkpoint{ChatID: c.ID, MessageID: 1, Path: path, SHA256: sum, Size: size, At: s.now()})
+		})
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		var paths []string
+		view(t, s, func(tx *Tx) error {
+			all, err := tx.Checkpoints(c.ID, 0)
+			for _, k := range all {
+				paths = append(paths, k.Path)
+			}
+			return err
+		})
+		if !slices.Equal(paths, want) {
+			t.Errorf("%s there are %v, want %v", when, paths, want)
+		}
+	}
+	put("c")
+	now.pass(24 * time.Hour)
+	put("a")
+	now.pass(13 * 24 * time.Hour)
+	put("b")
+	if got, err := s.Sweep(ctx); err != nil || got.Checkpoints != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	expect("after 14 days", "a", "b", "c")
+	now.pass(time.Second)
+	if got, err := s.Sweep(ctx); err != nil || got.Checkpoints != 1 || got.Files != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	expect("a second later", "a", "b")
+	if got, err := s.sweepCheckpoints(ctx, 11); err != nil || got != 1 {
+		t.Errorf("%d, %v", got, err)
+	}
+	expect("with room for one", "b")
 }

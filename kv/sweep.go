@@ -18,15 +18,19 @@ const (
 	keepUnreferenced = 24 * time.Hour
 	keepReceipts     = 24 * time.Hour
 	keepReceiptCount = 10_000
+	keepCheckpoints  = 14 * 24 * time.Hour
+	// keepCheckpointBytes bounds the kept files; bytes that several Checkpoints share count for each.
+	keepCheckpointBytes = 1 << 30
 )
 
 // Swept says what a sweep removed.
 type Swept struct {
-	Families, Files, Receipts, LoginCodes int
+	Families, Files, Receipts, LoginCodes, Checkpoints int
 }
 
 // Sweep removes what has had its time: hidden families, files that no record has named for 24 h, receipts that are older than 24 h and not
-// among the newest 10,000 of their person, login codes past their end. It works in small commits; call it hourly.
+// among the newest 10,000 of their person, login codes past their end, Checkpoints that are older than 14 days or, the oldest first,
+// beyond 1 GiB. It works in small commits; call it hourly.
 func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	var out Swept
 	var err error
@@ -37,6 +41,9 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 		return out, err
 	}
 	if out.Receipts, err = s.sweepReceipts(ctx); err != nil {
+		return out, err
+	}
+	if out.Checkpoints, err = s.sweepCheckpoints(ctx, keepCheckpointBytes); err != nil {
 		return out, err
 	}
 	out.Files, err = s.sweepFiles(ctx)
@@ -124,6 +131,43 @@ func (s *Store) sweepReceipts(ctx context.Context) (int, error) {
 		}
 	}
 	return s.deleteKeys(ctx, bReceipt, keys)
+}
+
+func (s *Store) sweepCheckpoints(ctx context.Context, most int64) (int, error) {
+	type kept struct {
+		key  []byte
+		at   time.Time
+		size int64
+	}
+	var all []kept
+	err := s.View(ctx, func(tx *Tx) error {
+		return tx.t.scan(bCheckpoint, nil, nil, func(r row) (bool, error) {
+			c, err := decodeRow[chat.Checkpoint](tx, bCheckpoint, r)
+			var d *DamageError
+			switch {
+			case errors.As(err, &d):
+				tx.s.damages.add(d.Damage)
+			case err != nil:
+				return false, err
+			default:
+				all = append(all, kept{bytes.Clone(r.key), c.At, c.Size})
+			}
+			return true, nil
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	slices.SortFunc(all, func(a, b kept) int { return b.at.Compare(a.at) })
+	limit := s.now().Add(-keepCheckpoints)
+	var keys [][]byte
+	total := int64(0)
+	for _, c := range all {
+		if total += c.size; total > most || c.at.Before(limit) {
+			keys = append(keys, c.key)
+		}
+	}
+	return s.deleteKeys(ctx, bCheckpoint, keys)
 }
 
 // sweepFiles looks at old files first, then at what is in use, so that a file named in between is either in use or fresh.
