@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -36,6 +37,9 @@ func (r *Room) Connect(ctx context.Context, _ chat.Principal, in ConnectInput) (
 	if err != nil {
 		return chat.ServerStatus{}, err
 	}
+	r.mu.Lock()
+	r.awayUntil = time.Time{}
+	r.mu.Unlock()
 	return r.server.Status(ctx), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sort"
 	"strings"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -11,7 +12,7 @@ import (
 
 // EnsureConfigs makes a Model config for each installed model that can chat, as long as there is none but the demo, and once after
 // Connect. The default is the largest that calls tools and fits the memory, unless the present one is on this server. A model server
-// that is away changes nothing and is no error.
+// that is away changes nothing and is no error; it is asked again after 5 s.
 //
 //guard:none it makes what every reader of an empty list would get, once
 func (r *Room) EnsureConfigs(ctx context.Context) error {
@@ -20,7 +21,7 @@ func (r *Room) EnsureConfigs(ctx context.Context) error {
 		due, err = unmet(tx)
 		return err
 	})
-	if err != nil || !due || !r.server.Status(ctx).Reachable {
+	if err != nil || !due || !r.reached(ctx) {
 		return err
 	}
 	installed, err := r.server.Installed(ctx)
@@ -38,6 +39,29 @@ func (r *Room) EnsureConfigs(ctx context.Context) error {
 		}
 		return meet(tx, made)
 	})
+}
+
+// awayFor is how long a model server that did not answer counts as away: pages that need no answer must not wait for one each time.
+const awayFor = 5 * time.Second
+
+// reached asks whether the model server is there, unless it was not a moment ago.
+func (r *Room) reached(ctx context.Context) bool {
+	r.mu.Lock()
+	away := r.now().Before(r.awayUntil)
+	r.mu.Unlock()
+	if away {
+		return false
+	}
+	if r.server.Status(ctx).Reachable {
+		return true
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.awayUntil = r.now().Add(awayFor)
+	return false
 }
 
 // unmet says whether the models of the present server still wait for configs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,10 @@ type Room struct {
 	now    func() time.Time
 	// connect goes to another address; nil where the address is fixed.
 	connect func(url string) error
+
+	mu sync.Mutex
+	// awayUntil is until when the model server counts as away; guarded by mu.
+	awayUntil time.Time
 }
 
 // New gives the Room over store and server. A nil now is time.Now.
