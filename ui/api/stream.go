@@ -96,7 +96,7 @@ func (a *API) follow(ctx context.Context, s *sender, c *cursor, wake <-chan stru
 // view reads what is behind the cursor. After an edit the cursor's Message may be gone: then all is read.
 func (a *API) view(ctx context.Context, who chat.Principal, id chat.ID, c *cursor) (engine.View, error) {
 	for {
-		v, err := a.o.Chats.View(ctx, who, engine.ViewInput{ChatID: id, After: c.last, Ascending: true})
+		v, err := a.o.Chats.View(ctx, who, engine.ViewInput{ChatID: id, After: c.last, Ascending: true, Following: c.started})
 		if err != nil || !c.started || v.Chat.HistoryEpoch == c.epoch || c.last == 0 {
 			return v, err
 		}

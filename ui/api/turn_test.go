@@ -9,9 +9,10 @@ import (
 	"holdfast/ui/api/client"
 )
 
+// create starts a Chat with a title of its own, so that no title is generated beside its Turn.
 func create(t *testing.T, a *apitest.Appliance, text string) client.Chat {
 	t.Helper()
-	c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: client.Text(text)})
+	c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: client.Text(text), Title: text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,279 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/ollama/scripted"
+	"holdfast/ui/api/apitest"
+	"holdfast/ui/api/client"
+)
+
+// shown is what tests read of any answer.
+type shown struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+func idOf(t *testing.T, body []byte) string {
+	t.Helper()
+	var s shown
+	if err := json.Unmarshal(body, &s); err != nil || s.ID == "" {
+		t.Fatalf("no id in %s: %v", body, err)
+	}
+	return s.ID
+}
+
+var callScripts = []scripted.Script{
+	{User: "hello", Reply: scripted.Text("Hello to you, too.")},
+	{User: "stall", Reply: scripted.Reply{Frames: scripted.Words("I begin"), End: scripted.EndStall}},
+	{User: "touch", Reply: scripted.Calls(scripted.Call{Name: "execute", Args: json.RawMessage(`{"command":"touch made"}`)})},
+	{User: "touch", Results: 1, Reply: scripted.Text("Touched.")},
+	{User: "write", Reply: scripted.Calls(scripted.Call{Name: "write_file", Args: json.RawMessage(`{"path":"note.txt","content":"new"}`)})},
+	{User: "write", Results: 1, Reply: scripted.Text("Written.")},
+	{User: "fail", Reply: scripted.Reply{Status: http.StatusNotFound, Error: "model gone"}},
+}
+
+// Every operation with every described status, judged by the document; and what must and must not be in the answers.
+func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{Scripts: callScripts, Server: scripted.Options{Pullable: []scripted.Pullable{
+		{Model: scripted.Model{Name: "more:latest"}, Layers: []int64{1000}, Chunks: 4}}}})
+	d := openDocument(t, a)
+	take := func(s step) []byte { t.Helper(); return d.take(t, a, s) }
+	take(step{name: "openapi", method: "GET", path: "/openapi.json", status: 200, has: []string{`"openapi":"3.1.0"`, `/chats/{id}/stream`}})
+	take(step{name: "system", method: "GET", path: "/system", status: 200, has: []string{`"state":"ok"`, `"version":"test"`}})
+	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
+	checkWorkspaces(t, take)
+	checkTokens(t, take)
+	checkModels(t, take)
+	checkModelServer(t, d, a, take)
+	checkChats(t, a, take)
+	checkQueue(t, a, take)
+	checkCards(t, a, take)
+	checkStreamRoute(t, a, d)
+	if left := d.uncalled(); len(left) > 0 {
+		t.Errorf("no test saw: %s", strings.Join(left, ", "))
+	}
+}
+
+func checkWorkspaces(t *testing.T, take func(step) []byte) {
+	dir := t.TempDir()
+	body := fmt.Sprintf(`{"kind":"local","directory":%q}`, dir)
+	id := idOf(t, take(step{name: "add", method: "POST", path: "/workspaces", body: body, status: 201, has: []string{`"trusted":false`, `"kind":"local"`}}))
+	take(step{name: "add again", method: "POST", path: "/workspaces", body: body, status: 200, has: []string{id}})
+	take(step{name: "add nothing", method: "POST", path: "/workspaces", body: `{"directory":"/does/not/exist"}`, status: 400, has: []string{`"field":"directory"`}})
+	take(step{name: "add a remote one", method: "POST", path: "/workspaces", body: `{"kind":"agent","directory":"/"}`, status: 400, has: []string{`"field":"kind"`}})
+	take(step{name: "list", method: "GET", path: "/workspaces", status: 200, has: []string{id}})
+	take(step{name: "get", method: "GET", path: "/workspaces/" + id, status: 200, has: []string{dir}})
+	take(step{name: "get none", method: "GET", path: "/workspaces/x", status: 404, has: []string{`"kind":"not_found"`}})
+	take(step{name: "trust", method: "PATCH", path: "/workspaces/" + id, body: `{"trusted":true,"name":"mine"}`, status: 200, has: []string{`"trusted":true`, `"mine"`}})
+	take(step{name: "forget", method: "DELETE", path: "/workspaces/" + id, status: 204})
+}
+
+func checkTokens(t *testing.T, take func(step) []byte) {
+	made := take(step{name: "make", method: "POST", path: "/tokens", body: `{"name":"ci","expires_at":"2999-01-02T03:04:05Z"}`, status: 201,
+		has: []string{`"token":"hf_`, `"expires_at":"2999-01-02T03:04:05.000Z"`, `"user":"owner"`}})
+	id := idOf(t, made)
+	var s shown
+	if err := json.Unmarshal(made, &s); err != nil {
+		t.Fatal(err)
+	}
+	take(step{name: "list", method: "GET", path: "/tokens", status: 200, has: []string{id}, hasNot: []string{s.Token, "hf_"}})
+	take(step{name: "past", method: "POST", path: "/tokens", body: `{"expires_at":"2001-01-02T03:04:05Z"}`, status: 400, has: []string{`"field":"expires_at"`}})
+	take(step{name: "revoke", method: "DELETE", path: "/tokens/" + id, status: 204})
+	take(step{name: "revoke again", method: "DELETE", path: "/tokens/" + id, status: 404})
+	take(step{name: "login", method: "POST", path: "/logins", body: `{"lifetime_seconds":30}`, status: 201, has: []string{`/login?code=`}})
+	take(step{name: "long login", method: "POST", path: "/logins", body: `{"lifetime_seconds":601}`, status: 400, has: []string{`"field":"lifetime_seconds"`}})
+}
+
+func checkModels(t *testing.T, take func(step) []byte) {
+	take(step{name: "list", method: "GET", path: "/models", status: 200, has: []string{`"model":"scripted:latest"`, `"is_default":true`, `"has_api_key":false`},
+		hasNot: []string{"window_halved", `"api_key"`}})
+	id := idOf(t, take(step{name: "make", method: "POST", path: "/models", status: 201, has: []string{`"model":"other:latest"`, `"context_limit":null`},
+		body: `{"provider":"ollama","model":"other","name":"second","context_limit":null,"price_input":"3"}`}))
+	take(step{name: "make nothing", method: "POST", path: "/models", body: `{}`, status: 400, has: []string{`"field":"provider"`, `"field":"model"`}})
+	take(step{name: "get", method: "GET", path: "/models/" + id, status: 200, has: []string{`"price_input":"3"`}})
+	take(step{name: "change", method: "PATCH", path: "/models/" + id, body: `{"price_input":null,"context_limit":4096}`, status: 200,
+		has: []string{`"price_input":null`, `"context_limit":4096`, `"name":"second"`}})
+	take(step{name: "delete", method: "DELETE", path: "/models/" + id, status: 204})
+	take(step{name: "get deleted", method: "GET", path: "/models/" + id, status: 404})
+}
+
+func checkModelServer(t *testing.T, d *document, a *apitest.Appliance, take func(step) []byte) {
+	take(step{name: "status", method: "GET", path: "/model-server", status: 200, has: []string{`"reachable":true`, `"loaded":[`}})
+	take(step{name: "installed", method: "GET", path: "/model-server/models", status: 200, has: []string{`"tools"`, `"trained_window":32768`}})
+	take(step{name: "pull", method: "POST", path: "/model-server/pull", body: `{"name":"more"}`, status: 200,
+		has: []string{`"status":"done"`, `"model_config":{`}})
+	take(step{name: "pull what is not there", method: "POST", path: "/model-server/pull", body: `{"name":"nowhere"}`, status: 200,
+		has: []string{`"status":"failed"`, `"kind":`}, hasNot: []string{`"status":"done"`}})
+	take(step{name: "pull a bad name", method: "POST", path: "/model-server/pull", body: `{"name":"../x"}`, status: 400, has: []string{`"field":"name"`}})
+	gguf := "GGUF" + strings.Repeat("weights ", 100_000)
+	octets := map[string]string{"Content-Type": "application/octet-stream"}
+	take(step{name: "import", method: "POST", path: "/model-server/import?name=mine", body: gguf, header: octets, status: 200, has: []string{`"status":"done"`}})
+	take(step{name: "import by header", method: "POST", path: "/model-server/import", body: gguf, status: 200, has: []string{`"status":"done"`},
+		header: map[string]string{"Content-Type": "application/octet-stream", "X-Model-Name": "own/mine:2"}})
+	take(step{name: "import nothing", method: "POST", path: "/model-server/import?name=mine", header: octets, status: 400, has: []string{`"field":"size"`}})
+	take(step{name: "delete", method: "DELETE", path: "/model-server/models/own/mine:2", status: 204})
+	take(step{name: "delete none", method: "DELETE", path: "/model-server/models/nowhere", status: 404})
+	c, err := a.Client.ImportModel(t.Context(), "typed", bytes.NewReader([]byte(gguf)), int64(len(gguf)), nil)
+	if err != nil || c == nil {
+		t.Errorf("the typed import: %+v, %v", c, err)
+	}
+}
+
+func checkChats(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
+	id := idOf(t, take(step{name: "create", method: "POST", path: "/chats", status: 201,
+		body:   `{"content":[{"type":"text","text":"hello"}],"labels":{"team":"blue"},"title":"Greeting <b>","reasoning_effort":"low"}`,
+		has:    []string{`"status":"pending"`, `"phase":"queued"`, `"title":"Greeting <b>"`, `"children":[]`, `"last_error":null`, `"queue_held":false`},
+		hasNot: []string{"mcp_server_ids", "plan_mode", "diff_status"}}))
+	at := "/chats/" + id
+	for name, body := range map[string]string{"blank": `{"content":[{"type":"text","text":"  "}]}`, "none": `{}`, "a file": `{"content":[{"type":"file"}]}`,
+		"labels": `{"content":[{"type":"text","text":"x"}],"labels":{` + manyLabels() + `}}`} {
+		take(step{name: "create with " + name, method: "POST", path: "/chats", body: body, status: 400, has: []string{`"validations":[{"field":`}})
+	}
+	a.Rests(t, chat.ID(id))
+	take(step{name: "get", method: "GET", path: at, status: 200, has: []string{`"status":"waiting"`, `"rest_reason":null`, `"owner_name":"owner"`, `"has_unread":`}})
+	take(step{name: "get none", method: "GET", path: "/chats/x", status: 404})
+	for _, q := range []string{"", "?q=greeting", "?q=label:team%3Dblue", "?q=status:waiting+greet", "?q=archived:false"} {
+		take(step{name: "list " + q, method: "GET", path: "/chats" + q, status: 200, has: []string{id, `"has_more":false`}})
+	}
+	for _, q := range []string{"?q=absent", "?q=label:team%3Dred", "?q=status:running", "?q=archived:true", "?q=workspace:x"} {
+		take(step{name: "list " + q, method: "GET", path: "/chats" + q, status: 200, has: []string{`"chats":[]`}})
+	}
+	for _, q := range []string{"?limit=0", "?limit=201", "?limit=x", "?after_id=x", "?q=status:odd", "?q=label:x", "?q=%zz"} {
+		take(step{name: "list " + q, method: "GET", path: "/chats" + q, status: 400})
+	}
+	take(step{name: "messages", method: "GET", path: at + "/messages", status: 200, has: []string{`"queued_messages":[]`, `"total_cost_micros":null`}})
+	take(step{name: "rename", method: "PATCH", path: at, body: `{"title":"New","pin_order":1}`, status: 204})
+	take(step{name: "rename badly", method: "PATCH", path: at, body: `{"title":" "}`, status: 400, has: []string{`"field":"title"`}})
+	take(step{name: "bad effort", method: "PATCH", path: at, body: `{"reasoning_effort":"much"}`, status: 400, has: []string{`"field":"reasoning_effort"`}})
+	take(step{name: "compact", method: "POST", path: at + "/compact", status: 202})
+	a.Rests(t, chat.ID(id))
+	take(step{name: "clear", method: "POST", path: at + "/clear", status: 202})
+	take(step{name: "retry at rest", method: "POST", path: at + "/retry", status: 409, has: []string{`"kind":"wrong_state"`}})
+	take(step{name: "delete too early", method: "DELETE", path: at, status: 409})
+	take(step{name: "archive", method: "PATCH", path: at, body: `{"archived":true}`, status: 204})
+	take(step{name: "send to the archived", method: "POST", path: at + "/messages", body: `{"content":[{"type":"text","text":"x"}]}`, status: 409,
+		has: []string{`"kind":"archived"`}})
+	take(step{name: "list archived", method: "GET", path: "/chats?q=archived:true", status: 200, has: []string{id}})
+	take(step{name: "delete", method: "DELETE", path: at, status: 204})
+	take(step{name: "get deleted", method: "GET", path: at, status: 404})
+	failing := create(t, a, "fail")
+	a.Rests(t, failing.ID)
+	take(step{name: "get failed", method: "GET", path: "/chats/" + string(failing.ID), status: 200, has: []string{`"last_error":{"kind":"model_missing"`, `"status":"error"`}})
+	take(step{name: "retry", method: "POST", path: "/chats/" + string(failing.ID) + "/retry", status: 200, has: []string{`"status":"pending"`, `"last_error":null`}})
+	a.Rests(t, failing.ID)
+}
+
+func manyLabels() string {
+	var all []string
+	for i := range 51 {
+		all = append(all, fmt.Sprintf(`"l%d":""`, i))
+	}
+	return strings.Join(all, ",")
+}
+
+func checkQueue(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
+	c := create(t, a, "stall")
+	at := "/chats/" + string(c.ID)
+	a.Until(t, c.ID, func(held *client.Transcript) bool { return len(held.Parts) > 0 })
+	take(step{name: "later", method: "POST", path: at + "/messages", body: `{"content":[{"type":"text","text":"x"}],"busy_behavior":"later"}`, status: 400,
+		has: []string{`"field":"busy_behavior"`}})
+	var queued [3]chat.MessageID
+	for i := range queued {
+		var sent client.Sent
+		if err := json.Unmarshal(take(step{name: "queue", method: "POST", path: at + "/messages", body: `{"content":[{"type":"text","text":"hello"}]}`,
+			status: 201, has: []string{`"queued":true`, `"queued_message":{`}}), &sent); err != nil {
+			t.Fatal(err)
+		}
+		queued[i] = sent.QueuedMessage.ID
+	}
+	one := fmt.Sprint(at, "/queue/", queued[0])
+	take(step{name: "edit queued", method: "PATCH", path: one, body: `{"content":[{"type":"text","text":"stall"}]}`, status: 204})
+	take(step{name: "edit queued badly", method: "PATCH", path: one, body: `{"content":[]}`, status: 400})
+	take(step{name: "move queued", method: "PATCH", path: fmt.Sprint(at, "/queue/", queued[2]), body: fmt.Sprintf(`{"before":%d}`, queued[0]), status: 204})
+	page, err := a.Client.Messages(t.Context(), c.ID, client.MessageQuery{})
+	if err != nil || len(page.Queued) != 3 || page.Queued[0].ID != queued[2] || page.Queued[1].Content[0].Text != "stall" {
+		t.Errorf("after moving: %+v, %v", page.Queued, err)
+	}
+	take(step{name: "drop queued", method: "DELETE", path: fmt.Sprint(at, "/queue/", queued[1]), status: 204})
+	take(step{name: "drop queued again", method: "DELETE", path: fmt.Sprint(at, "/queue/", queued[1]), status: 404})
+	take(step{name: "drop nothing", method: "DELETE", path: at + "/queue/x", status: 404})
+	take(step{name: "promote", method: "POST", path: one + "/promote", status: 204})
+	held := a.Until(t, c.ID, func(held *client.Transcript) bool { return len(held.Messages) >= 3 && len(held.Parts) > 0 })
+	want(t, apitest.Texts(held.Messages), "user: stall", "assistant: I begin (partial)", "user: stall")
+	take(step{name: "interrupt", method: "POST", path: at + "/interrupt", status: 200})
+	held = a.Rests(t, c.ID)
+	want(t, apitest.Texts(held.Messages)[3:], "assistant: I begin (partial)", "user: hello", "assistant: Hello to you, too.")
+}
+
+func checkCards(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
+	dir := t.TempDir()
+	w, err := a.Client.CreateWorkspace(t.Context(), client.WorkspaceCreate{Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(text string) (string, string) {
+		c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: client.Text(text), WorkspaceID: w.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := a.Until(t, c.ID, func(held *client.Transcript) bool {
+			return held.Status.Status == chat.RequiresAction && len(held.Open) > 0
+		})
+		return "/chats/" + string(c.ID), held.Open[0].CallID
+	}
+	at, call := ask("touch")
+	take(step{name: "a bad answer", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"allow_chat"}`, status: 400, has: []string{`"field":"decision"`}})
+	take(step{name: "no such card", method: "POST", path: at + "/approvals/nope", body: `{"decision":"deny"}`, status: 404})
+	take(step{name: "deny", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"deny","reason":"no"}`, status: 204})
+	a.Rests(t, chat.ID(strings.TrimPrefix(at, "/chats/")))
+	if _, err := os.Stat(filepath.Join(dir, "made")); !os.IsNotExist(err) {
+		t.Errorf("a denied command ran: %v", err)
+	}
+	note := filepath.Join(dir, "note.txt")
+	for _, changed := range []bool{false, true} {
+		c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: client.Text("write"), WorkspaceID: w.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := a.Until(t, c.ID, func(held *client.Transcript) bool { return held.Status.Status.AtRest() || len(held.Open) > 0 })
+		if len(held.Open) > 0 {
+			take(step{name: "allow", method: "POST", path: "/chats/" + string(c.ID) + "/approvals/" + held.Open[0].CallID, body: `{"decision":"allow_once"}`, status: 204})
+			held = a.Rests(t, c.ID)
+		}
+		restore := step{name: "restore", method: "POST", path: fmt.Sprintf("/chats/%s/checkpoints/%d/restore", c.ID, held.Messages[0].ID), status: 204}
+		if changed {
+			if err := os.WriteFile(note, []byte("somebody's"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			restore.status, restore.has = 200, []string{`"skipped":["note.txt"]`, `"restored":[]`}
+		}
+		take(restore)
+		got, err := os.ReadFile(note)
+		if changed && string(got) != "somebody's" || !changed && !os.IsNotExist(err) {
+			t.Errorf("after restoring: %q, %v; messages %q", got, err, apitest.Texts(held.Messages))
+		}
+	}
+}
+
+// checkStreamRoute reads the first frame raw and judges it.
+func checkStreamRoute(t *testing.T, a *apitest.Appliance, d *document) {
+	c := create(t, a, "hello")
+	a.Rests(t, c.ID)
+	res, read := openStream(t, a, "/chats/"+string(c.ID)+"/stream")
+	frame := read()
+	if err := d.judge("GET", "/chats/"+string(c.ID)+"/stream", res, []byte(frame)); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(frame, "id: ") || !strings.Contains(frame, `"events":[{"type":"status"`) || strings.Contains(frame, "event:") {
+		t.Errorf("the first frame is %q", frame)
+	}
+}
