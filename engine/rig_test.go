@@ -22,6 +22,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
 	"holdfast/kv/kvtest"
@@ -57,6 +58,7 @@ type rig struct {
 	places *agentside.Workspaces
 	store  *kv.Store
 	engine *engine.Engine
+	costs  *usage.Room
 	who    chat.Principal
 	config chat.ModelConfig
 	// dir is the Workspace's directory, space its id; empty without one.
@@ -162,8 +164,10 @@ func (r *rig) build() {
 	if r.places != nil {
 		open = workspace.New(r.store, r.places, nil).Open
 	}
+	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
+	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
-		Log: slog.New(slog.NewTextHandler(logWriter{t}, nil))})
+		Limit: r.costs.Check, Log: log})
 	r.engine = e
 }
 

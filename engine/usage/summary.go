@@ -81,18 +81,31 @@ func (r *Room) Summary(ctx context.Context, p chat.Principal, in SummaryInput) (
 		for _, d := range days {
 			out.Days = append(out.Days, *d)
 		}
-		return out.chats(tx, p)
+		return nil
 	})
+	if err != nil {
+		return Summary{}, err
+	}
 	out.sum()
-	return out, err
+	return out, r.chats(ctx, p, &out)
 }
 
+// piece is how many days one look at the store takes: a year of a busy person is too much for one.
+const piece = 31
+
 // chats fills in the largest Chats.
-func (s *Summary) chats(tx *kv.Tx, p chat.Principal) error {
+func (r *Room) chats(ctx context.Context, p chat.Principal, s *Summary) error {
+	if len(s.Days) == 0 {
+		return nil
+	}
 	sums := map[chat.ID]chat.UsageSum{}
-	err := tx.EachUsage(s.UserID, s.Range.First, s.Range.Last, func(d *chat.UsageDay) { sums[d.RootID] = sums[d.RootID].Plus(d.Sum()) })
-	if err != nil {
-		return err
+	for first, last := s.Days[0].Day, s.Days[len(s.Days)-1].Day; first <= last; first += piece {
+		err := r.store.View(ctx, func(tx *kv.Tx) error {
+			return tx.EachUsage(s.UserID, first, min(first+piece-1, last), func(d *chat.UsageDay) { sums[d.RootID] = sums[d.RootID].Plus(d.Sum()) })
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for id, sum := range sums {
 		s.Chats = append(s.Chats, ChatSum{RootID: id, Sum: sum})
@@ -102,16 +115,18 @@ func (s *Summary) chats(tx *kv.Tx, p chat.Principal) error {
 		s.ChatsLeftOut = len(s.Chats) - maxChats
 		s.Chats = s.Chats[:maxChats]
 	}
-	for i := range s.Chats {
-		c, found, err := tx.Chat(s.Chats[i].RootID)
-		if err != nil {
-			return err
+	return r.store.View(ctx, func(tx *kv.Tx) error {
+		for i := range s.Chats {
+			c, found, err := tx.Chat(s.Chats[i].RootID)
+			if err != nil {
+				return err
+			}
+			if s.Chats[i].Gone = !found; found && c.OwnerID == p.UserID {
+				s.Chats[i].Title = c.Title
+			}
 		}
-		if s.Chats[i].Gone = !found; found && c.OwnerID == p.UserID {
-			s.Chats[i].Title = c.Title
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // sum adds up the days.
