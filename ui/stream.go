@@ -139,7 +139,7 @@ func (c *chatReader) list(ctx context.Context) error {
 
 // next reads the Chat and sends what is new: the Draft's growth alone, or everything that a commit changed.
 func (c *chatReader) next(ctx context.Context) error {
-	v, err := c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, After: c.last})
+	v, err := c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, After: c.last, Following: true})
 	if err != nil {
 		return err
 	}
