@@ -117,12 +117,13 @@ func contains(s sign, any ...string) bool {
 func contextFull(s sign) bool {
 	// Servers that lack memory advise a smaller context size.
 	return !outOfMemory(s) && contains(s, "exceeds context", "exceeds the context", "exceeds the available context", "context length",
-		"context size", "context window", "longer than the context", "prompt is too long", "prompt too long", "exceed_context")
+		"context size", "context window", "longer than the context", "prompt is too long", "prompt too long", "exceed_context",
+		"context_length_exceeded", "maximum model length")
 }
 
 func noTools(s sign) bool {
 	return contains(s, "does not support tool", "tools are not supported", "tool calling is not supported",
-		"tool use is not supported")
+		"tool use is not supported", "tools param requires", "tool choice requires --enable-auto-tool-choice")
 }
 
 var notFound = regexp.MustCompile(`\bmodel (?:\S{1,200} )?(?:was )?(?:not found|does not exist)`)
@@ -206,7 +207,8 @@ func streamCut(s sign) bool {
 }
 
 func refused(s sign) bool {
-	return s.status >= 400 && s.status < 500 || contains(s, "invalid option", "invalid model name", "invalid format", "must be of type",
+	// A redirect is as final: nobody entered the address that it names.
+	return s.status >= 300 && s.status < 500 || contains(s, "invalid option", "invalid model name", "invalid format", "must be of type",
 		"does not support thinking", "think value")
 }
 

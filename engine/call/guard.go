@@ -74,7 +74,7 @@ func (g *guard) see(d chat.Delta) {
 
 // firstPart is three times the expected time of reading the prompt, within bounds; without a measured speed Options.FirstPart.
 func (c *run) firstPart() time.Duration {
-	speed := c.m.speeds.of(c.req.Model).prefill
+	speed := c.m.speeds.of(c.req).prefill
 	if speed <= 0 {
 		return c.m.o.FirstPart
 	}
@@ -88,7 +88,7 @@ func (c *run) silence() time.Duration {
 	if len(c.req.Tools) == 0 {
 		return c.m.o.Silence
 	}
-	speed := c.m.speeds.of(c.req.Model).eval
+	speed := c.m.speeds.of(c.req).eval
 	if speed <= 0 {
 		return minToolSilence
 	}

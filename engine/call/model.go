@@ -143,7 +143,7 @@ func (c *run) attempt(ctx context.Context) (chat.Reply, error) {
 		return spoken.add(d)
 	})
 	if err == nil {
-		c.m.speeds.learn(c.req.Model, reply)
+		c.m.speeds.learn(c.req, reply)
 		return reply, cutPrompt(c.req, reply)
 	}
 	var fired *guardFired
@@ -184,7 +184,8 @@ func (c *run) again(ctx context.Context, cause error) error {
 	if e.Kind == chat.KindModelLoading {
 		return c.waitLoading(ctx, e, retryAfter(cause))
 	}
-	if e.Kind == chat.KindOutOfMemory && c.m.o.FreeMemory != nil {
+	// Another server's memory is not freed by unloading models here.
+	if e.Kind == chat.KindOutOfMemory && c.m.o.FreeMemory != nil && c.req.BaseURL == "" {
 		if err := c.m.o.FreeMemory(ctx, c.req.Model); err != nil {
 			c.m.o.Failed(e.Kind)
 			e.Cause = errors.Join(e.Cause, err)

@@ -353,7 +353,7 @@ func TestFirstPartGuardHasBounds(t *testing.T) {
 		want  time.Duration
 	}{{0, DefaultFirstPart}, {1e6, time.Minute}, {0.001, 15 * time.Minute}} {
 		m := New(nil, Options{})
-		m.speeds.by["m:1b"] = speed{prefill: c.speed}
+		m.speeds.by[servedBy(request())] = speed{prefill: c.speed}
 		if got := (&run{m: m, req: request()}).firstPart(); got != c.want {
 			t.Errorf("speed %v: %v", c.speed, got)
 		}

@@ -9,18 +9,23 @@ import (
 // speed is in tokens per second; 0 is unknown.
 type speed struct{ prefill, eval float64 }
 
-// speeds keeps what was measured, by the model's name.
+// served is a model on the server where it runs; the same model is fast on one and slow on another.
+type served struct{ provider, baseURL, model string }
+
+func servedBy(req *chat.Request) served { return served{req.Provider, req.BaseURL, req.Model} }
+
+// speeds keeps what was measured.
 type speeds struct {
 	mu sync.Mutex // guards by
-	by map[string]speed
+	by map[served]speed
 }
 
-func newSpeeds() *speeds { return &speeds{by: map[string]speed{}} }
+func newSpeeds() *speeds { return &speeds{by: map[served]speed{}} }
 
-func (s *speeds) of(model string) speed {
+func (s *speeds) of(req *chat.Request) speed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.by[model]
+	return s.by[servedBy(req)]
 }
 
 // Counts too small to measure a speed with, and the time of loading that shows that nothing was in the cache.
@@ -30,15 +35,16 @@ const (
 	coldLoadSeconds = 0.2
 )
 
-func (s *speeds) learn(model string, reply chat.Reply) {
+func (s *speeds) learn(req *chat.Request, reply chat.Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.by[model]
+	at := servedBy(req)
+	v := s.by[at]
 	if n := reply.Usage.OutputTokens; n != nil && *n >= minEvalTokens && reply.Eval > 0 {
 		v.eval = float64(*n) / reply.Eval.Seconds()
 	}
 	v.prefill = prefill(v.prefill, reply)
-	s.by[model] = v
+	s.by[at] = v
 }
 
 // prefill learns from replies of a model that was just loaded. Later counts include tokens from the cache that took no time, so
