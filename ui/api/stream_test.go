@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -303,31 +304,29 @@ func TestCase63AnEditResetsTheHistory(t *testing.T) {
 
 func TestCase64AReaderThatStopsReading(t *testing.T) {
 	const turns = 4
-	long := strings.Repeat("a long answer that fills what the network holds ", 20_000)
-	a := apitest.Start(t, apitest.Options{Calls: call.Options{Repeated: -1}, Answer: func(*scripted.Prompt) scripted.Reply {
+	long := strings.Repeat("a long answer that fills what the socket holds ", 4_000)
+	socket := filepath.Join(t.TempDir(), "s")
+	a := apitest.Start(t, apitest.Options{Socket: socket, Calls: call.Options{Repeated: -1}, Answer: func(*scripted.Prompt) scripted.Reply {
 		return scripted.Reply{Frames: []scripted.Frame{{Text: long}}}
 	}})
 	c := create(t, a, "go")
-	// A small buffer of the kernel is full soon.
-	small := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return conn, conn.(*net.TCPConn).SetReadBuffer(256 << 10)
+	// A Unix socket holds less than one of the answers.
+	unix := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}
-	t.Cleanup(small.CloseIdleConnections)
-	_, read := openStreamBy(t, &http.Client{Transport: small}, a, "/chats/"+string(c.ID)+"/stream")
-	a.Rests(t, c.ID)
+	t.Cleanup(unix.CloseIdleConnections)
+	_, read := openStreamBy(t, &http.Client{Transport: unix}, &apitest.Appliance{URL: "http://holdfast", Token: a.Token}, "/chats/"+string(c.ID)+"/stream")
+	restsAfter(t, a, c.ID, 1)
 	for range turns - 1 {
 		// The long answers do not fit into the window: each Turn has a context of its own.
 		if err := a.Client.Clear(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Client.Send(t.Context(), c.ID, client.MessageSend{Content: client.Text("go")}); err != nil {
+		sent, err := a.Client.Send(t.Context(), c.ID, client.MessageSend{Content: client.Text("go")})
+		if err != nil {
 			t.Fatal(err)
 		}
-		a.Rests(t, c.ID)
+		restsAfter(t, a, c.ID, sent.Message.ID)
 	}
 	now, err := a.Client.Chat(t.Context(), c.ID)
 	if err != nil {
@@ -342,5 +341,22 @@ func TestCase64AReaderThatStopsReading(t *testing.T) {
 	}
 	if n := 3*turns - 1; len(slow.Messages) != n || slow.Messages[n-1].Content[0].Text != long {
 		t.Errorf("the slow reader ended with %d messages", len(slow.Messages))
+	}
+}
+
+// restsAfter waits like Appliance.Rests, without reading what is long before.
+func restsAfter(t *testing.T, a *apitest.Appliance, id chat.ID, after chat.MessageID) {
+	t.Helper()
+	held := &client.Transcript{}
+	for f, err := range a.Client.Stream(t.Context(), id, after) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := held.Apply(f); err != nil {
+			t.Fatal(err)
+		}
+		if held.Status.Status.AtRest() {
+			return
+		}
 	}
 }
