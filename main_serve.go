@@ -27,6 +27,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
 	"holdfast/tools"
@@ -267,21 +268,23 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 		models.AllowConnect(server.connect)
 	}
 	spaces := workspace.New(store, places, time.Now)
+	costs := usage.New(store, log, time.Now)
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel}, call.Options{FreeMemory: server.freeMemory})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
-		Forget: places.Forget, HalveWindow: models.HalveWindow,
+		Forget: places.Forget, HalveWindow: models.HalveWindow, Limit: costs.Check,
 		Metric: metrics, Log: log, Bounds: o.bounds})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, demo: demo, metrics: metrics, log: log}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
+		used := usage.NewGuarded(costs, guard)
 		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(site.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Log: log,
+		routes := append(site.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Usage: used, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, site, nil
 	}

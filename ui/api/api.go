@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/model"
+	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
 )
@@ -18,6 +19,7 @@ type Options struct {
 	Account    *account.Guarded
 	Models     *model.Guarded
 	Workspaces *workspace.Guarded
+	Usage      *usage.Guarded
 	Log        *slog.Logger
 	Version    string
 	// Store gives the store's state and the reason for it, "" when it is ok.
@@ -42,7 +44,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.accountEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.usageEndpoints(), a.accountEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

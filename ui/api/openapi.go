@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine/chat"
+	"holdfast/ui/api/client"
 )
 
 // object is a JSON object of the document.
@@ -20,6 +21,12 @@ type problem struct {
 	Kind        chat.Kind         `json:"kind"`
 	RequestID   string            `json:"request_id,omitempty"`
 	Validations []chat.Validation `json:"validations,omitempty"`
+	// The rest is said by usage_limit only.
+	SpentMicros *int64       `json:"spent_micros,omitempty"`
+	LimitMicros *int64       `json:"limit_micros,omitempty"`
+	SpentTokens *int64       `json:"spent_tokens,omitempty"`
+	LimitTokens *int64       `json:"limit_tokens,omitempty"`
+	ResetsAt    *client.Time `json:"resets_at,omitempty"`
 }
 
 // describe makes the OpenAPI document from the route table and the handlers' types.

@@ -57,6 +57,24 @@ type answer struct {
 	Kind        chat.Kind         `json:"kind"`
 	RequestID   string            `json:"request_id,omitempty"`
 	Validations []chat.Validation `json:"validations,omitempty"`
+	*standing
+}
+
+// standing is what KindUsageLimit says besides; limits of -1 are none.
+type standing struct {
+	SpentMicros int64  `json:"spent_micros"`
+	LimitMicros int64  `json:"limit_micros"`
+	SpentTokens int64  `json:"spent_tokens"`
+	LimitTokens int64  `json:"limit_tokens"`
+	ResetsAt    string `json:"resets_at"`
+}
+
+func standingOf(s *chat.UsageStanding) *standing {
+	if s == nil {
+		return nil
+	}
+	return &standing{SpentMicros: s.SpentMicros, LimitMicros: s.LimitMicros, SpentTokens: s.SpentTokens, LimitTokens: s.LimitTokens,
+		ResetsAt: s.ResetsAt.UTC().Format("2006-01-02T15:04:05.000Z07:00")}
 }
 
 // WriteError answers with an error: JSON, or the error page on a Document route. What is no chat.Error with a known kind becomes
@@ -105,7 +123,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err error, shown *chat.
 		}
 	}
 	b, marshalErr := json.Marshal(answer{Message: shown.Message, Detail: cut(shown.Detail, 500), Kind: shown.Kind,
-		RequestID: RequestID(r.Context()), Validations: shown.Validations})
+		RequestID: RequestID(r.Context()), Validations: shown.Validations, standing: standingOf(shown.Limit)})
 	if marshalErr != nil {
 		panic(marshalErr)
 	}

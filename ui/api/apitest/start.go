@@ -21,6 +21,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
 	"holdfast/kv/kvtest"
@@ -60,6 +61,7 @@ type Appliance struct {
 	Client          *client.Client
 	Store           *kv.Store
 	Engine          *engine.Engine
+	Usage           *usage.Room
 	// Scripted is the model server; Models wires more of them into it.
 	Scripted *scripted.Server
 	Metrics  *metric.Registry
@@ -105,8 +107,9 @@ func Start(t testing.TB, o Options) *Appliance {
 	models, spaces := model.New(a.Store, adapter, nil), workspace.New(a.Store, a.parts.places, nil)
 	set, err := tools.New(append(shell.Tools(shell.Options{}), fs.Tools(fs.Options{})...)...)
 	must(t, err)
+	a.Usage = usage.New(a.Store, o.Log, nil)
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: call.New(adapter, o.Calls), Tools: set, Configs: model.Resolve,
-		Workspaces: spaces.Open, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
+		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	must(t, models.EnsureConfigs(t.Context()))
 	a.serve(t, o, models, spaces)
 	return a
@@ -126,7 +129,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Log: o.Log, Version: "test",
+		Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

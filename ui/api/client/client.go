@@ -166,6 +166,12 @@ func refusal(res *http.Response, b []byte) error {
 	var e chat.Error
 	if err := json.Unmarshal(b, &e); err == nil && e.Kind != "" {
 		e.StatusCode = res.StatusCode
+		if e.Kind == chat.KindUsageLimit {
+			var s chat.UsageStanding
+			if err := json.Unmarshal(b, &s); err == nil {
+				e.Limit = &s
+			}
+		}
 		return &e
 	}
 	if res.StatusCode == http.StatusMisdirectedRequest {
