@@ -324,11 +324,11 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	if err := lock.SetAddress(url); err != nil {
 		h.log.Warn("the lock file does not name the address", "error", err)
 	}
-	if link, err := h.greet(ctx, url, stdout); err != nil {
+	if asked, err := h.greet(ctx, url, stdout); err != nil {
 		h.log.Warn("no login link was printed", "error", err)
-	} else if link != "" && !o.noOpen && cli.IsTerminal(stdout) {
+	} else if asked && !o.noOpen && cli.IsTerminal(stdout) {
 		// A browser may stay with the command that opened it.
-		kept.Go(func() { h.open(base, link) })
+		kept.Go(func() { h.open(base, url) })
 	}
 	var broken error
 	select {
@@ -426,30 +426,31 @@ func (h *house) ready() gate.Readiness {
 	return gate.Readiness{NotReady: []string{state + ": " + reason}}
 }
 
-// greet prints the address, and a one-time login link unless a service manager reads the output; then the link is "".
-func (h *house) greet(ctx context.Context, url string, stdout io.Writer) (link string, err error) {
+// greet prints the address, and a one-time login link unless a service manager reads the output; then asked is false.
+func (h *house) greet(ctx context.Context, url string, stdout io.Writer) (asked bool, err error) {
 	if _, err := fmt.Fprintln(stdout, "Holdfast", version, "is at", url); err != nil {
-		return "", err
+		return false, err
 	}
 	if os.Getenv("JOURNAL_STREAM") != "" || os.Getenv("NOTIFY_SOCKET") != "" {
-		return "", nil
+		return false, nil
 	}
 	owner, err := h.account.EnsureOwner(ctx)
 	if err != nil {
-		return "", err
+		return false, err
 	}
 	login, err := h.account.CreateLogin(ctx, owner, account.CreateLoginInput{Lifetime: 10 * time.Minute})
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	link = url + "/login?code=" + login.Code
+	link := url + "/login?code=" + login.Code
 	_, err = fmt.Fprintf(stdout, "Open this link to sign in (once, within 10 minutes):\n\n  %s\n\nCtrl-C stops it. A new link: holdfast token login\n", link)
-	return link, err
+	return err == nil, err
 }
 
-// open opens the browser. The link is printed all the same, so that a machine without one is no failure.
-func (h *house) open(ctx context.Context, link string) {
-	if err := cli.OpenBrowser(ctx, link); err != nil && ctx.Err() == nil {
+// open opens the browser at the address, without the code: what is an argument of a program, every user of the machine can read. The link
+// is printed, so that a machine without a browser is no failure.
+func (h *house) open(ctx context.Context, url string) {
+	if err := cli.OpenBrowser(ctx, url); err != nil && ctx.Err() == nil {
 		h.log.Debug("the browser was not opened", "error", err)
 	}
 }

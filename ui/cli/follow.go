@@ -184,7 +184,7 @@ func (f *follower) ask() error {
 		go readLines(f.command.std.In, f.lines)
 	}
 	f.asked = append(f.asked, open.CallID)
-	return f.show.ask("allow " + callLine(open.ToolName, open.Args) + "? [y/n] ")
+	return f.show.ask(wholeCall(open.ToolName, open.Args))
 }
 
 // nextCard is the first open Call, nil when it was shown already or there is none.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -155,7 +157,12 @@ func (s *show) ask(text string) error {
 	if err := s.out.lineOnTerminal(&s.err); err != nil {
 		return err
 	}
-	err := s.err.print(plain(text))
+	for line := range strings.SplitSeq(text, "\n") {
+		if err := s.note(plain(line)); err != nil {
+			return err
+		}
+	}
+	err := s.err.print("allow it? [y/n] ")
 	// The person's own newline ends the line.
 	s.err.column = 0
 	return err
@@ -188,6 +195,25 @@ func callLine(tool string, args json.RawMessage) string {
 		}
 	}
 	return plain(tool + " " + shorten(shown))
+}
+
+// wholeCall is a Call as a person must see it before allowing it: nothing is cut, each field on a line of its own.
+func wholeCall(tool string, args json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(args, &fields); err != nil {
+		return tool + " " + string(args)
+	}
+	var b strings.Builder
+	b.WriteString("the model asks for " + tool + ":")
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		value := string(fields[name])
+		var text string
+		if json.Unmarshal(fields[name], &text) == nil {
+			value = text
+		}
+		b.WriteString("\n  " + name + ": " + strings.ReplaceAll(value, "\n", "\n    "))
+	}
+	return b.String()
 }
 
 // failureOf is the text of a failed Result.

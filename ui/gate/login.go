@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -39,7 +40,12 @@ func (g *Gate) postLogin(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, r, err)
 		return
 	}
-	g.redeem(w, r, r.PostForm.Get("code"))
+	code := strings.TrimSpace(r.PostForm.Get("code"))
+	// Who pastes the whole link means its code.
+	if link, err := url.Parse(code); err == nil && link.Query().Has("code") {
+		code = link.Query().Get("code")
+	}
+	g.redeem(w, r, code)
 }
 
 // direct: typed, pasted or opened from outside of the browser.
