@@ -154,3 +154,12 @@ func TestSlowFailuresDoNotAddUp(t *testing.T) {
 		}
 	})
 }
+
+func TestPastedLinkSignsIn(t *testing.T) {
+	p := open(t, nil)
+	form := url.Values{"code": {" http://127.0.0.1:8420/login?code=" + p.code() + "\n"}}.Encode()
+	r := p.ask("POST", "/login", form, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
+	if r.StatusCode != http.StatusSeeOther || r.Header.Get("Set-Cookie") == "" {
+		t.Errorf("%d %v", r.StatusCode, r.Header)
+	}
+}
