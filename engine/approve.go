@@ -13,10 +13,11 @@ type AnswerInput struct {
 	CallID   string
 	Decision string
 	Reason   string
+	Keyed
 }
 
 // Answer stores a person's answer. When no card is open any more the Turn goes on and runs what was allowed. The first answer wins.
-func (e *Engine) Answer(ctx context.Context, _ chat.Principal, in AnswerInput) (Done, error) {
+func (e *Engine) Answer(ctx context.Context, p chat.Principal, in AnswerInput) (Done, error) {
 	kind, decision := chat.Approve, "allow"
 	switch in.Decision {
 	case "allow_once":
@@ -25,7 +26,7 @@ func (e *Engine) Answer(ctx context.Context, _ chat.Principal, in AnswerInput) (
 	default:
 		return Done{}, chat.Invalid("decision", "It must be allow_once or deny.")
 	}
-	_, err := e.change(ctx, change{chat: in.ChatID, quiet: true,
+	_, err := e.changeOnce(ctx, p, in.Keyed, "answer", in, change{chat: in.ChatID, quiet: true,
 		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			ev := chat.Event{Kind: kind}
 			known := false

@@ -99,7 +99,11 @@ func (e *Engine) transact(tx *kv.Tx, x change) (out changed, refused, err error)
 	}
 	out = changed{chat: c, move: m, owner: c.Lease}
 	if m.Effects.Has(chat.NoChange) {
-		return out, nil, nil
+		// Also a command that had nothing to do must not be done by a late repeat.
+		if x.receipt != nil {
+			err = x.receipt.store(tx, c.ID, e.now().UTC())
+		}
+		return out, nil, err
 	}
 	return out, nil, e.write(tx, c, m, x)
 }

@@ -90,25 +90,29 @@ func (r *run) compactByHand() error {
 
 // CompactInput and ClearInput name the Chat.
 type (
-	CompactInput struct{ ChatID chat.ID }
-	ClearInput   struct{ ChatID chat.ID }
+	CompactInput struct {
+		ChatID chat.ID
+		Keyed
+	}
+	ClearInput struct {
+		ChatID chat.ID
+		Keyed
+	}
 )
 
 // Compact summarises a resting Chat's history so that the window has room again. The transcript stays.
-func (e *Engine) Compact(ctx context.Context, _ chat.Principal, in CompactInput) (*chat.Chat, error) {
-	out, err := e.change(ctx, change{chat: in.ChatID, event: kindOf(chat.Compact)})
-	return out.chat, err
+func (e *Engine) Compact(ctx context.Context, p chat.Principal, in CompactInput) (*chat.Chat, error) {
+	return e.changeOnce(ctx, p, in.Keyed, "compact", in, change{chat: in.ChatID, event: kindOf(chat.Compact)})
 }
 
 // Clear starts a new context in a resting Chat: the model sees nothing of what was before. The transcript stays.
-func (e *Engine) Clear(ctx context.Context, _ chat.Principal, in ClearInput) (*chat.Chat, error) {
-	out, err := e.change(ctx, change{chat: in.ChatID, event: kindOf(chat.Clear),
+func (e *Engine) Clear(ctx context.Context, p chat.Principal, in ClearInput) (*chat.Chat, error) {
+	return e.changeOnce(ctx, p, in.Keyed, "clear", in, change{chat: in.ChatID, event: kindOf(chat.Clear),
 		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {
 			c.Used = chat.ContextUse{Limit: c.Used.Limit}
 			return appendMessage(tx, c, &chat.Message{CreatedAt: e.now().UTC(), Role: chat.RoleSystem, Visibility: chat.VisibleUser,
 				Boundary: chat.BoundaryClear, ContentVersion: 1, Content: []chat.Part{}})
 		}})
-	return out.chat, err
 }
 
 // kindOf makes an event that needs no facts.

@@ -12,6 +12,7 @@ import (
 type QueuedInput struct {
 	ChatID   chat.ID
 	QueuedID chat.MessageID
+	Keyed
 }
 
 // EditQueuedInput changes the content of a queued Message, or moves it before another one. Empty fields stay as they are.
@@ -26,22 +27,22 @@ type EditQueuedInput struct {
 type Done struct{}
 
 // DeleteQueued removes a Message from the queue; one that was taken meanwhile is KindNotFound.
-func (e *Engine) DeleteQueued(ctx context.Context, _ chat.Principal, in QueuedInput) (Done, error) {
-	return e.changeQueue(ctx, in.ChatID, in.QueuedID, chat.DeleteQueued, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
+func (e *Engine) DeleteQueued(ctx context.Context, p chat.Principal, in QueuedInput) (Done, error) {
+	return e.changeQueue(ctx, p, in, chat.DeleteQueued, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
 		return slices.Delete(q, at, at+1)
 	})
 }
 
 // Promote lets a queued Message be next, at once: a running Turn is interrupted.
-func (e *Engine) Promote(ctx context.Context, _ chat.Principal, in QueuedInput) (Done, error) {
-	return e.changeQueue(ctx, in.ChatID, in.QueuedID, chat.Promote, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
+func (e *Engine) Promote(ctx context.Context, p chat.Principal, in QueuedInput) (Done, error) {
+	return e.changeQueue(ctx, p, in, chat.Promote, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
 		head := q[at]
 		return append([]*chat.QueuedMessage{head}, slices.Delete(q, at, at+1)...)
 	})
 }
 
 // EditQueued changes or moves a queued Message; one that was taken meanwhile is KindNotFound.
-func (e *Engine) EditQueued(ctx context.Context, _ chat.Principal, in EditQueuedInput) (Done, error) {
+func (e *Engine) EditQueued(ctx context.Context, p chat.Principal, in EditQueuedInput) (Done, error) {
 	var content []chat.Part
 	if in.Content != nil {
 		var err error
@@ -49,7 +50,7 @@ func (e *Engine) EditQueued(ctx context.Context, _ chat.Principal, in EditQueued
 			return Done{}, err
 		}
 	}
-	return e.changeQueue(ctx, in.ChatID, in.QueuedID, chat.EditQueued, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
+	return e.changeQueue(ctx, p, QueuedInput{ChatID: in.ChatID, QueuedID: in.QueuedID}, chat.EditQueued, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
 		m := q[at]
 		if content != nil {
 			m.Content = content
@@ -66,9 +67,10 @@ func (e *Engine) EditQueued(ctx context.Context, _ chat.Principal, in EditQueued
 	})
 }
 
-func (e *Engine) changeQueue(ctx context.Context, id chat.ID, queued chat.MessageID, kind chat.EventKind,
+func (e *Engine) changeQueue(ctx context.Context, p chat.Principal, in QueuedInput, kind chat.EventKind,
 	edit func([]*chat.QueuedMessage, int) []*chat.QueuedMessage) (Done, error) {
-	_, err := e.change(ctx, change{chat: id, quiet: kind != chat.Promote,
+	queued := in.QueuedID
+	_, err := e.changeOnce(ctx, p, in.Keyed, string(kind), in, change{chat: in.ChatID, quiet: kind != chat.Promote,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			queue, err := tx.Queue(c.ID)
 			if err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -39,6 +40,34 @@ func newReceipt(p chat.Principal, key, route string, body any) (*receipt, error)
 	}
 	sum := sha256.Sum256(raw)
 	return &receipt{user: p.UserID, key: key, route: route, body: hex.EncodeToString(sum[:])}, nil
+}
+
+// Keyed is embedded in the inputs of commands that an Idempotency-Key makes happen once.
+type Keyed struct {
+	// Key is the Idempotency-Key, "" for none.
+	Key string `json:"-"`
+	// Replayed, unless nil, is told whether the key was known: then nothing was done again.
+	Replayed *bool `json:"-"`
+}
+
+// changeOnce is change under a key. A repeat gives the Chat as it is now.
+func (e *Engine) changeOnce(ctx context.Context, p chat.Principal, k Keyed, route string, in any, x change) (*chat.Chat, error) {
+	rec, err := newReceipt(p, k.Key, route, in)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		rec.answer = func() any { return Done{} }
+		x.receipt = rec
+	}
+	out, err := e.change(ctx, x)
+	if !errors.Is(err, errReplayed) {
+		return out.chat, err
+	}
+	if k.Replayed != nil {
+		*k.Replayed = true
+	}
+	return e.Get(ctx, p, GetInput{ChatID: x.chat})
 }
 
 // known looks the key up before anything else of the command is checked.
