@@ -40,7 +40,7 @@ func (a *API) chatEndpoints() []endpoint {
 		accepted("clear", "Start a new context in a chat at rest; the transcript stays.", a.clear),
 		{method: http.MethodPost, path: one + "/approvals/{call_id}", summary: "Answer a permission card: allow_once or deny.", keyed: true,
 			in: client.Approval{}, handler: answer(a, http.StatusNoContent, a.approve), out: map[int]any{http.StatusNoContent: nil}},
-		{method: http.MethodPost, path: one + "/checkpoints/{n}/restore", keyed: true,
+		{method: http.MethodPost, path: one + "/checkpoints/{n}/restore",
 			summary: "Put the files of message n's turn and of all later ones back. 200 lists files that were skipped, because somebody else " +
 				"changed them since; 204 says that all were put back.",
 			handler: answer(a, http.StatusNoContent, a.restore),
@@ -55,14 +55,12 @@ func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) 
 	if err := checkEffort(in.ReasoningEffort); err != nil {
 		return client.Chat{}, err
 	}
-	replayed := false
 	c, err := a.o.Chats.Create(q.ctx(), q.who, engine.CreateInput{Content: takenParts(in.Content), Title: in.Title, WorkspaceID: in.WorkspaceID,
 		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, Key: q.key(),
-		Replayed: &replayed})
+		Replayed: &q.again})
 	if err != nil {
 		return client.Chat{}, err
 	}
-	q.replayed(replayed)
 	return shownChat(c, q.who, phaseOf(c, nil, ""), false), nil
 }
 
@@ -101,28 +99,28 @@ func (a *API) deleteChat(q *request, _ none) (none, error) {
 }
 
 func (a *API) interrupt(q *request, _ none) (client.Chat, error) {
-	c, err := a.o.Chats.Interrupt(q.ctx(), q.who, engine.InterruptInput{ChatID: q.chat()})
+	c, err := a.o.Chats.Interrupt(q.ctx(), q.who, engine.InterruptInput{ChatID: q.chat(), Keyed: q.keyed()})
 	return acted(q, c, err)
 }
 
 func (a *API) retry(q *request, _ none) (client.Chat, error) {
-	c, err := a.o.Chats.Retry(q.ctx(), q.who, engine.RetryInput{ChatID: q.chat()})
+	c, err := a.o.Chats.Retry(q.ctx(), q.who, engine.RetryInput{ChatID: q.chat(), Keyed: q.keyed()})
 	return acted(q, c, err)
 }
 
 func (a *API) compact(q *request, _ none) (none, error) {
-	_, err := a.o.Chats.Compact(q.ctx(), q.who, engine.CompactInput{ChatID: q.chat()})
+	_, err := a.o.Chats.Compact(q.ctx(), q.who, engine.CompactInput{ChatID: q.chat(), Keyed: q.keyed()})
 	return none{}, err
 }
 
 func (a *API) clear(q *request, _ none) (none, error) {
-	_, err := a.o.Chats.Clear(q.ctx(), q.who, engine.ClearInput{ChatID: q.chat()})
+	_, err := a.o.Chats.Clear(q.ctx(), q.who, engine.ClearInput{ChatID: q.chat(), Keyed: q.keyed()})
 	return none{}, err
 }
 
 func (a *API) approve(q *request, in client.Approval) (none, error) {
 	_, err := a.o.Chats.Answer(q.ctx(), q.who, engine.AnswerInput{ChatID: q.chat(), CallID: q.http.PathValue("call_id"), Decision: in.Decision,
-		Reason: in.Reason})
+		Reason: in.Reason, Keyed: q.keyed()})
 	return none{}, err
 }
 

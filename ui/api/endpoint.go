@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/ui/gate"
 )
@@ -19,22 +20,20 @@ type none struct{}
 // request is one call as a handler sees it.
 type request struct {
 	http  *http.Request
-	out   http.Header
 	query url.Values
 	who   chat.Principal
 	// status of the answer; a handler may set another one that its endpoint names.
 	status int
+	// again: the Idempotency-Key was known, and this is the first answer.
+	again bool
 }
 
 func (q *request) ctx() context.Context { return q.http.Context() }
 func (q *request) chat() chat.ID        { return chat.ID(q.http.PathValue("id")) }
 func (q *request) key() string          { return q.http.Header.Get("Idempotency-Key") }
 
-// replayed marks an answer that was given before.
-func (q *request) replayed(yes bool) {
-	if yes {
-		q.out.Set("Idempotency-Replayed", "true")
-	}
+func (q *request) keyed() engine.Keyed {
+	return engine.Keyed{Key: q.key(), Replayed: &q.again}
 }
 
 // number reads a Message id of the path; what is none names nothing.
@@ -86,7 +85,7 @@ func (q *request) limit() (int, error) {
 // answer makes the handler of a route that takes one In and gives one Out with the status, or none with 204 or 202.
 func answer[In, Out any](a *API, status int, f func(*request, In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q, in, err := readRequest[In](w, r)
+		q, in, err := readRequest[In](r)
 		if err != nil {
 			gate.WriteError(w, r, err)
 			return
@@ -97,6 +96,9 @@ func answer[In, Out any](a *API, status int, f func(*request, In) (Out, error)) 
 			gate.WriteError(w, r, err)
 			return
 		}
+		if q.again {
+			w.Header().Set("Idempotency-Replayed", "true")
+		}
 		if _, empty := any(out).(none); empty || q.status == http.StatusNoContent {
 			w.WriteHeader(q.status)
 			return
@@ -106,8 +108,8 @@ func answer[In, Out any](a *API, status int, f func(*request, In) (Out, error)) 
 }
 
 // readRequest reads the query and, where In is not none, the body.
-func readRequest[In any](w http.ResponseWriter, r *http.Request) (q *request, in In, err error) {
-	q = &request{http: r, out: w.Header(), who: gate.Principal(r.Context())}
+func readRequest[In any](r *http.Request) (q *request, in In, err error) {
+	q = &request{http: r, who: gate.Principal(r.Context())}
 	// The parser drops what it does not understand; a limit that is not heard would give another page than the one asked for.
 	if q.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 		return q, in, chat.Invalid("query", "cannot be read")

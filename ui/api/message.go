@@ -79,7 +79,7 @@ func (a *API) send(q *request, in client.MessageSend) (client.Sent, error) {
 	if err != nil {
 		return client.Sent{}, err
 	}
-	q.replayed(out.Replayed)
+	q.again = out.Replayed
 	if out.Queued != nil {
 		queued := shownQueued(out.Queued)
 		return client.Sent{Queued: true, QueuedMessage: &queued}, nil
@@ -115,7 +115,7 @@ func (a *API) promote(q *request, _ none) (none, error) {
 	if err != nil {
 		return none{}, err
 	}
-	_, err = a.o.Chats.Promote(q.ctx(), q.who, engine.QueuedInput{ChatID: q.chat(), QueuedID: id})
+	_, err = a.o.Chats.Promote(q.ctx(), q.who, engine.QueuedInput{ChatID: q.chat(), QueuedID: id, Keyed: q.keyed()})
 	return none{}, err
 }
 

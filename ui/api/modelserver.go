@@ -57,7 +57,7 @@ func (a *API) deleteInstalled(q *request, _ none) (none, error) {
 }
 
 func (a *API) pull(w http.ResponseWriter, r *http.Request) {
-	q, in, err := readRequest[client.Pull](w, r)
+	q, in, err := readRequest[client.Pull](r)
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return

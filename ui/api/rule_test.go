@@ -183,6 +183,39 @@ func TestCase19TheSameKeyTwice(t *testing.T) {
 	}
 }
 
+// A late repeat must not stop the next Turn, answer the next card or promote what was promoted.
+func TestCase19CommandsWithAKeyHappenOnce(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{Scripts: callScripts})
+	d := openDocument(t, a)
+	c := create(t, a, "hello")
+	a.Rests(t, c.ID)
+	at := "/chats/" + string(c.ID)
+	once := map[string]string{"Idempotency-Key": "press"}
+	d.take(t, a, step{name: "interrupt at rest", method: "POST", path: at + "/interrupt", header: once, status: 200})
+	send(t, a, c.ID, "stall", "")
+	a.Until(t, c.ID, streaming)
+	d.take(t, a, step{name: "the repeat", method: "POST", path: at + "/interrupt", header: once, status: 200, has: []string{`"status":"running"`}})
+	d.take(t, a, step{name: "the key elsewhere", method: "POST", path: at + "/retry", header: once, status: 409, has: []string{`"kind":"idempotency_mismatch"`}})
+	d.take(t, a, step{name: "a new key", method: "POST", path: at + "/interrupt", status: 200, header: map[string]string{"Idempotency-Key": "again"}})
+	a.Rests(t, c.ID)
+	clear := client.WithKey(t.Context(), "clear")
+	for range 2 {
+		if err := a.Client.Clear(clear, c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := a.Client.Messages(t.Context(), c.ID, client.MessageQuery{})
+	boundaries := 0
+	for _, m := range page.Messages {
+		if m.Boundary == chat.BoundaryClear {
+			boundaries++
+		}
+	}
+	if err != nil || boundaries != 1 {
+		t.Errorf("%d boundaries, %v", boundaries, err)
+	}
+}
+
 func TestCase30Paging(t *testing.T) {
 	a := apitest.Start(t, apitest.Options{Scripts: []scripted.Script{{Reply: scripted.Text("yes")}}})
 	c := create(t, a, "1")
