@@ -41,9 +41,11 @@ func (n Nullable[T]) IsZero() bool { return !n.Set }
 type Fields struct {
 	Name     *string `json:"name,omitempty"`
 	Provider *string `json:"provider,omitempty"`
-	// BaseURL is empty: the appliance speaks to one model server.
+	// BaseURL is the address of a server of the provider openai_compatible; empty for the others.
 	BaseURL *string `json:"base_url,omitempty"`
-	Model   *string `json:"model,omitempty"`
+	// APIKey is sealed and never given back; "" removes it. A BaseURL on another server removes it too.
+	APIKey *chat.Secret `json:"api_key,omitempty"`
+	Model  *string      `json:"model,omitempty"`
 	// ContextLimit is in tokens; null asks the model server.
 	ContextLimit        Nullable[int64] `json:"context_limit,omitzero"`
 	Options             *chat.Options   `json:"options,omitempty"`
@@ -61,7 +63,7 @@ type Fields struct {
 func (f Fields) complete() error {
 	var v []chat.Validation
 	if f.Provider == nil || *f.Provider == "" {
-		v = append(v, chat.Validation{Field: "provider", Detail: "name the provider: " + chat.ProviderOllama})
+		v = append(v, chat.Validation{Field: "provider", Detail: "name the provider: " + providerNames})
 	}
 	if f.Model == nil || strings.TrimSpace(*f.Model) == "" {
 		v = append(v, chat.Validation{Field: "model", Detail: "name the model as the model server lists it"})
@@ -72,6 +74,8 @@ func (f Fields) complete() error {
 	return refuse(v)
 }
 
+const providerNames = chat.ProviderOllama + " or " + chat.ProviderOpenAI
+
 const disabledDefault = "a model that is not enabled cannot be the default"
 
 // apply copies the fields that are set into c. A new window is a person's choice and may be halved once more.
@@ -79,12 +83,21 @@ func (f Fields) apply(c *chat.ModelConfig) {
 	set(&c.Name, f.Name)
 	set(&c.Provider, f.Provider)
 	set(&c.BaseURL, f.BaseURL)
+	if clean, why := cleanBase(c.BaseURL); why == "" && c.Provider == chat.ProviderOpenAI {
+		c.BaseURL = clean
+	}
+	if f.BaseURL == nil && c.Provider != chat.ProviderOpenAI {
+		c.BaseURL = ""
+	}
 	set(&c.Tools, f.Tools)
 	set(&c.Enabled, f.Enabled)
 	set(&c.IsDefault, f.IsDefault)
 	c.Name = strings.TrimSpace(c.Name)
 	if f.Model != nil {
-		c.Model = tagged(*f.Model)
+		c.Model = strings.TrimSpace(*f.Model)
+		if c.Provider != chat.ProviderOpenAI {
+			c.Model = tagged(c.Model)
+		}
 	}
 	if f.Options != nil {
 		c.Options = *f.Options

@@ -70,6 +70,11 @@ func (g *Guarded) List(ctx context.Context, p chat.Principal, in ListInput) ([]c
 	return account.Run(ctx, g.guard, "model.List", policyList, p, in, g.room.List)
 }
 
+// Offered is Room.Offered under policyOffered.
+func (g *Guarded) Offered(ctx context.Context, p chat.Principal, in OfferedInput) ([]chat.InstalledModel, error) {
+	return account.Run(ctx, g.guard, "model.Offered", policyOffered, p, in, g.room.Offered)
+}
+
 // Pull is Room.Pull under policyPull.
 func (g *Guarded) Pull(ctx context.Context, p chat.Principal, in PullInput) (chat.ModelConfig, error) {
 	return account.Run(ctx, g.guard, "model.Pull", policyPull, p, in, g.room.Pull)

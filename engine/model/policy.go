@@ -14,6 +14,7 @@ var (
 	policyDemo            = account.AdminWrites[DemoInput]()
 	policyStatus          = account.Anyone[StatusInput]()
 	policyInstalled       = account.Anyone[InstalledInput]()
+	policyOffered         = account.AdminWrites[OfferedInput]()
 	policyPull            = account.AdminWrites[PullInput]()
 	policyImport          = account.AdminWrites[ImportInput]()
 	policyDeleteInstalled = account.AdminWrites[DeleteInstalledInput]()

@@ -47,7 +47,7 @@ func (r *Room) Window(ctx context.Context, c chat.ModelConfig) (int64, error) {
 	if n := stored(c); n > 0 {
 		return n, nil
 	}
-	m, err := r.lookup(ctx, c.Model)
+	m, err := r.found(ctx, &c, &c, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ func stored(c chat.ModelConfig) int64 {
 }
 
 // HalveWindow is the answer to a model server out of memory: it halves the config's window, once until a person sets one again, and
-// never below 1024 tokens. It gives the window that now counts, and whether this call halved it.
+// never below 1024 tokens, nor that of a server that takes no window. It gives the window that now counts, and whether this call halved it.
 //
 //guard:none the engine's answer to out_of_memory, not a person's wish
 func (r *Room) HalveWindow(ctx context.Context, id chat.ModelConfigID) (tokens int64, halved bool, err error) {
@@ -84,6 +84,10 @@ func (r *Room) HalveWindow(ctx context.Context, id chat.ModelConfigID) (tokens i
 	})
 	if err != nil {
 		return 0, false, err
+	}
+	if now.Provider == chat.ProviderOpenAI {
+		// Such a server runs with the window that it was started with; asking for less frees nothing.
+		return stored(now), false, nil
 	}
 	asked, err := r.Window(ctx, now)
 	if err != nil {

@@ -20,6 +20,8 @@ type Room struct {
 	now    func() time.Time
 	// connect goes to another address; nil where the address is fixed.
 	connect func(url string) error
+	// others is nil where configs may not name servers of their own.
+	others *Others
 
 	mu sync.Mutex
 	// awayUntil is until when the model server counts as away; guarded by mu.
@@ -50,6 +52,9 @@ func (r *Room) List(ctx context.Context, _ chat.Principal, _ ListInput) ([]chat.
 		}
 		out = make([]chat.ModelConfig, 0, len(all))
 		for _, c := range all {
+			if err := r.fillKey(tx, c); err != nil {
+				return err
+			}
 			out = append(out, *c)
 		}
 		return nil
@@ -80,7 +85,7 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.Mod
 			return err
 		}
 		out = *c
-		return nil
+		return r.fillKey(tx, &out)
 	})
 	return out, err
 }
@@ -95,22 +100,20 @@ func (r *Room) Create(ctx context.Context, _ chat.Principal, in CreateInput) (ch
 	if err := in.complete(); err != nil {
 		return chat.ModelConfig{}, err
 	}
-	installed, err := r.lookup(ctx, tagged(*in.Model))
-	if err != nil {
-		return chat.ModelConfig{}, err
-	}
 	id, err := newID()
 	if err != nil {
 		return chat.ModelConfig{}, err
 	}
-	created := r.now().UTC()
+	fresh := chat.ModelConfig{ID: id, Tools: "auto", Enabled: true, CreatedAt: r.now().UTC()}
+	in.apply(&fresh)
+	installed, err := r.found(ctx, nil, &fresh, in.APIKey)
+	if err != nil {
+		return chat.ModelConfig{}, err
+	}
 	var out chat.ModelConfig
 	err = r.store.Update(ctx, func(tx *kv.Tx) error {
-		c := chat.ModelConfig{ID: id, Tools: "auto", Enabled: true, CreatedAt: created}
-		in.apply(&c)
-		if installed != nil {
-			c.Model, c.Capabilities = installed.Name, installed.Capabilities
-		}
+		c := fresh
+		in.take(&c, installed)
 		all, err := tx.ModelConfigs()
 		if err != nil {
 			return err
@@ -118,13 +121,35 @@ func (r *Room) Create(ctx context.Context, _ chat.Principal, in CreateInput) (ch
 		if in.Name == nil {
 			c.Name = freeName(shortName(c.Model), all)
 		}
-		if err := save(tx, &c, all); err != nil {
+		if err := r.saveWithKey(tx, nil, &c, all, in.APIKey); err != nil {
 			return err
 		}
 		out = c
 		return nil
 	})
 	return out, err
+}
+
+// take fills in what the server says of the model. A window that nobody set is that of a server of its own, which runs with one window.
+func (f Fields) take(c *chat.ModelConfig, installed *chat.InstalledModel) {
+	if installed == nil {
+		return
+	}
+	c.Model, c.Capabilities = installed.Name, installed.Capabilities
+	if c.Provider == chat.ProviderOpenAI && installed.SuggestedWindow > 0 && !f.ContextLimit.Set {
+		c.ContextLimit = &installed.SuggestedWindow
+	}
+}
+
+// saveWithKey is save, and what the change says of the key.
+func (r *Room) saveWithKey(tx *kv.Tx, before, c *chat.ModelConfig, all []*chat.ModelConfig, key *chat.Secret) error {
+	if err := save(tx, c, all); err != nil {
+		return err
+	}
+	if err := r.putKey(tx, before, c, key); err != nil {
+		return err
+	}
+	return r.fillKey(tx, c)
 }
 
 // UpdateInput changes the fields that are set and leaves the others.
@@ -135,16 +160,12 @@ type UpdateInput struct {
 
 // Update changes a Model config and gives the new one. Chats take it up with their next Step.
 func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (chat.ModelConfig, error) {
-	var installed *chat.InstalledModel
-	if in.Model != nil {
-		found, err := r.lookup(ctx, tagged(*in.Model))
-		if err != nil {
-			return chat.ModelConfig{}, err
-		}
-		installed = found
+	installed, err := r.foundAgain(ctx, in)
+	if err != nil {
+		return chat.ModelConfig{}, err
 	}
 	var out chat.ModelConfig
-	err := r.store.Update(ctx, func(tx *kv.Tx) error {
+	err = r.store.Update(ctx, func(tx *kv.Tx) error {
 		stored, err := config(tx, in.ID)
 		if err != nil {
 			return err
@@ -154,9 +175,7 @@ func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (ch
 		if c.Model != before.Model {
 			c.Capabilities = nil
 		}
-		if installed != nil {
-			c.Model, c.Capabilities = installed.Name, installed.Capabilities
-		}
+		in.take(&c, installed)
 		if before.IsDefault && !c.IsDefault && c.Enabled {
 			return chat.Invalid("is_default", "make another model the default instead")
 		}
@@ -167,13 +186,31 @@ func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (ch
 		if err != nil {
 			return err
 		}
-		if err := save(tx, &c, all); err != nil {
+		if err := r.saveWithKey(tx, &before, &c, all, in.APIKey); err != nil {
 			return err
 		}
 		out = c
 		return nil
 	})
 	return out, err
+}
+
+// foundAgain asks the server where a change names another model, server or key.
+func (r *Room) foundAgain(ctx context.Context, in UpdateInput) (*chat.InstalledModel, error) {
+	if in.Model == nil && in.BaseURL == nil && in.APIKey == nil && in.Provider == nil {
+		return nil, nil
+	}
+	var before *chat.ModelConfig
+	err := r.store.View(ctx, func(tx *kv.Tx) (err error) {
+		before, err = config(tx, in.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	after := *before
+	in.apply(&after)
+	return r.found(ctx, before, &after, in.APIKey)
 }
 
 // DeleteInput names a Model config.
@@ -191,6 +228,9 @@ func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (De
 			return err
 		}
 		if _, err := tx.DeleteModelConfig(in.ID); err != nil {
+			return err
+		}
+		if err := tx.PutSecret(kv.ModelConfigSecret(in.ID), nil); err != nil {
 			return err
 		}
 		return settleDefault(tx, "")
@@ -218,7 +258,7 @@ func (r *Room) Default(ctx context.Context, _ chat.Principal, in DefaultInput) (
 		}
 		c.IsDefault = true
 		out = *c
-		return nil
+		return r.fillKey(tx, &out)
 	})
 	return out, err
 }

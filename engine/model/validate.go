@@ -43,13 +43,19 @@ func validate(c *chat.ModelConfig, all []*chat.ModelConfig) error {
 	case c.Provider == chat.ProviderDemo && c.Model == DemoModel:
 	case c.Provider == chat.ProviderDemo:
 		bad("model", "the demo has one model, "+DemoModel)
-	case c.Provider != chat.ProviderOllama:
-		bad("provider", "must be "+chat.ProviderOllama)
+	case c.Provider != chat.ProviderOllama && c.Provider != chat.ProviderOpenAI:
+		bad("provider", "must be "+providerNames)
 	}
-	if c.BaseURL != "" {
-		bad("base_url", "leave it empty; the address of the model server is set where the appliance is started (--ollama)")
+	wrongName := badModel
+	if c.Provider == chat.ProviderOpenAI {
+		wrongName = badOtherModel
+		if _, why := cleanBase(c.BaseURL); why != "" {
+			bad("base_url", why)
+		}
+	} else if c.BaseURL != "" {
+		bad("base_url", "only for the provider "+chat.ProviderOpenAI+"; the address of the model server stands on the Models page")
 	}
-	if why := badModel(c.Model); why != "" {
+	if why := wrongName(c.Model); why != "" {
 		bad("model", why)
 	}
 	if c.ContextLimit != nil && !window(*c.ContextLimit) {
