@@ -120,6 +120,7 @@ func (e *Engine) Delete(ctx context.Context, p chat.Principal, in DeleteInput) (
 	}
 	e.feed.changed(in.ChatID)
 	e.feed.touchOwner(p.UserID)
+	e.ports.committed(in.ChatID)
 	if e.ports.forget == nil {
 		return Done{}, nil
 	}

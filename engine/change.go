@@ -319,6 +319,7 @@ func (e *Engine) after(out changed) {
 	c, m := out.chat, out.move
 	e.feed.changed(c.ID)
 	e.feed.touchOwner(c.OwnerID)
+	e.ports.committed(c.ID)
 	if m.Effects.Has(chat.CancelInterrupted) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseInterrupted)
 	}

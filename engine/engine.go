@@ -22,6 +22,8 @@ type Options struct {
 	Workspaces OpenWorkspace
 	// Forget removes what a deleted Chat left beside the files; may be nil.
 	Forget func(chat.ID) error
+	// Committed is told after each commit that changed a Chat, and must not wait; may be nil.
+	Committed func(chat.ID)
 	// HalveWindow makes a config's window half as large, once, after out_of_memory; may be nil.
 	HalveWindow func(context.Context, chat.ModelConfigID) (tokens int64, halved bool, err error)
 	// Limit refuses what a person may no longer start; it is asked inside the transaction, and may be nil.
@@ -106,6 +108,7 @@ type ports struct {
 	configs     Configs
 	workspaces  OpenWorkspace
 	forget      func(chat.ID) error
+	committed   func(chat.ID)
 	halveWindow func(context.Context, chat.ModelConfigID) (int64, bool, error)
 	limit       func(*kv.Tx, chat.UserID) error
 }
@@ -118,8 +121,11 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Committed == nil {
+		o.Committed = func(chat.ID) {}
+	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
-		ports:  ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, halveWindow: o.HalveWindow, limit: o.Limit},
+		ports:  ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.feed = newFeed()
 	e.runner = newRunner(e)
