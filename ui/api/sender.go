@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -15,6 +16,7 @@ type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	buf     bytes.Buffer
+	encoder *json.Encoder
 	alarm   *time.Ticker
 	every   time.Duration
 	// began: the head is out.
@@ -22,7 +24,9 @@ type sender struct {
 }
 
 func newSender(w http.ResponseWriter, keepalive time.Duration) *sender {
-	return &sender{w: w, control: http.NewResponseController(w), alarm: time.NewTicker(keepalive), every: keepalive}
+	s := &sender{w: w, control: http.NewResponseController(w), alarm: time.NewTicker(keepalive), every: keepalive}
+	s.encoder = newEncoder(&s.buf)
+	return s
 }
 
 // quiet is touched when nothing was sent for the time of a keep-alive.
@@ -38,7 +42,7 @@ func (s *sender) event(id string, data any) error {
 	}
 	s.buf.WriteString("data: ")
 	// The encoder writes one line and ends it.
-	if err := newEncoder(&s.buf).Encode(data); err != nil {
+	if err := s.encoder.Encode(data); err != nil {
 		return err
 	}
 	s.buf.WriteByte('\n')

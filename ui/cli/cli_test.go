@@ -197,7 +197,9 @@ func TestCtrlCInterruptsTheTurn(t *testing.T) {
 	out := &signalWriter{want: "about it", seen: began}
 	var stderr bytes.Buffer
 	ended := make(chan error, 1)
-	go func() { ended <- cli.Run(ctx, "chat", []string{"--data", a.Dir, "go"}, cli.IO{In: strings.NewReader(""), Out: out, Err: &stderr}) }()
+	go func() {
+		ended <- cli.Run(ctx, "chat", []string{"--data", a.Dir, "go"}, cli.IO{In: strings.NewReader(""), Out: out, Err: &stderr})
+	}()
 	select {
 	case <-began:
 	case err := <-ended:
