@@ -31,17 +31,18 @@ type runner struct {
 	locks   workspaceLocks
 
 	mu sync.Mutex // guards busy, taken, passed and closed
-	// busy counts slots in use; taken holds the Chats that a goroutine of ours is acquiring or running.
+	// busy counts slots in use; taken holds the Chats that a goroutine of ours is acquiring or running, and whether they were woken again
+	// meanwhile.
 	busy  int
-	taken map[chat.ID]struct{}
-	// passed: some Chat was not started since no slot was free or its last run was not over. A slot that comes free then looks for it.
+	taken map[chat.ID]bool
+	// passed: some Chat was not started since no slot was free. A slot that comes free then looks for it.
 	passed bool
 	closed bool
 }
 
 func newRunner(e *Engine) *runner {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]struct{}{}, closed: true}
+	return &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]bool{}, closed: true}
 }
 
 func (r *runner) start() {
@@ -66,28 +67,51 @@ func (r *runner) nudge() {
 	}
 }
 
-// reserve takes a slot for the Chat and starts its goroutine. It is false when none is free, the Chat is taken, or we are closing.
+// reserve takes a slot for the Chat and starts its goroutine; a Chat whose goroutine is about to end is run by it once more. It is false
+// when no slot is free or we are closing.
 func (r *runner) reserve(id chat.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ours := r.taken[id]; ours || r.closed || r.busy >= r.e.bounds.RunningTurns {
+	if r.closed {
+		return false
+	}
+	if _, ours := r.taken[id]; ours {
+		r.taken[id] = true
+		return true
+	}
+	if r.busy >= r.e.bounds.RunningTurns {
 		r.passed = true
 		return false
 	}
 	r.busy++
-	r.taken[id] = struct{}{}
+	r.taken[id] = false
 	r.joined.Go(func() {
 		r.acquireAndRun(id)
-		r.mu.Lock()
-		r.busy--
-		delete(r.taken, id)
-		passed := r.passed
-		r.mu.Unlock()
-		if passed {
-			r.nudge()
+		for r.woken(id) {
+			r.acquireAndRun(id)
 		}
 	})
 	return true
+}
+
+// woken says whether the Chat was woken while it ran; if not, its slot is given back.
+func (r *runner) woken(id chat.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taken[id] && !r.closed && !r.passed {
+		r.taken[id] = false
+		return true
+	}
+	if r.taken[id] {
+		// Others have waited longer: the store knows the order.
+		r.passed = true
+	}
+	r.busy--
+	delete(r.taken, id)
+	if r.passed {
+		r.nudge()
+	}
+	return false
 }
 
 func (r *runner) loop() {
@@ -137,7 +161,9 @@ func (r *runner) takePending() error {
 		return err
 	}
 	for _, id := range pending {
-		r.reserve(id)
+		if !r.holds(id) {
+			r.reserve(id)
+		}
 	}
 	if len(pending) == limit {
 		// There may be more than one look takes.
@@ -146,6 +172,14 @@ func (r *runner) takePending() error {
 		r.mu.Unlock()
 	}
 	return nil
+}
+
+// holds: a goroutine of ours is acquiring or running the Chat.
+func (r *runner) holds(id chat.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ours := r.taken[id]
+	return ours
 }
 
 func (r *runner) acquireAndRun(id chat.ID) {
