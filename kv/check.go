@@ -200,7 +200,7 @@ func (c *checker) add(b bucket, key []byte, format string, args ...any) {
 }
 
 func (c *checker) run() error {
-	for _, step := range []func() error{c.metas, c.chatRecords, c.trees, c.chains, c.nouns, c.indexes, c.fileRefs, c.filesOnDisk} {
+	for _, step := range []func() error{c.metas, c.chatRecords, c.trees, c.chains, c.nouns, c.terms, c.indexes, c.fileRefs, c.filesOnDisk} {
 		if c.ctx.Err() != nil {
 			return contextError(c.ctx)
 		}

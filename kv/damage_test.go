@@ -73,6 +73,7 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 		q := []*chat.QueuedMessage{{ID: 1, ChatID: c.ID}}
 		return errors.Join(err, err2, tx.PutQueue(c, q), tx.PutChat(c))
 	})
+	update(t, s, func(tx *Tx) error { return indexSome(tx, owner, damagedChat.ID) })
 	mustBeClean(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -326,6 +327,7 @@ func TestCheckFindsWhatChecksumsDoNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lonely := bytes.Repeat([]byte{9}, idSize)
 	cases := map[string]struct {
 		harm func(tx *Tx) error
 		noun string
@@ -344,11 +346,17 @@ func TestCheckFindsWhatChecksumsDoNot(t *testing.T) {
 		"mark of no chat": {func(tx *Tx) error {
 			return tx.t.put(bMark, sequenceKey(bytes.Repeat([]byte{9}, idSize), 1), make([]byte, hashSize), []byte(`{}`))
 		}, "mark"},
-		"active index short":     {removeNth(bActive, 0), "active"},
-		"active index long":      {func(tx *Tx) error { return tx.t.putEmpty(bActive, append([]byte{2}, otherKey[:]...)) }, "active"},
-		"child index short":      {removeNth(bChild, 0), "child"},
-		"child index long":       {func(tx *Tx) error { return tx.t.putEmpty(bChild, append(otherKey[:], key[:]...)) }, "child"},
-		"file ref short":         {removeNth(bFileRef, 0), "fileref"},
+		"active index short":    {removeNth(bActive, 0), "active"},
+		"active index long":     {func(tx *Tx) error { return tx.t.putEmpty(bActive, append([]byte{2}, otherKey[:]...)) }, "active"},
+		"child index short":     {removeNth(bChild, 0), "child"},
+		"child index long":      {func(tx *Tx) error { return tx.t.putEmpty(bChild, append(otherKey[:], key[:]...)) }, "child"},
+		"file ref short":        {removeNth(bFileRef, 0), "fileref"},
+		"term documents gone":   {removeNth(bTerm, 1), "term"},
+		"terms under other key": {func(tx *Tx) error { return moveTerms(tx) }, "term"},
+		"term state too new":    {func(tx *Tx) error { return tx.PutTermState(damagedChat.ID, TermState{Generation: 1, UpTo: 1 << 40}) }, "termchat"},
+		"term state of no chat": {func(tx *Tx) error {
+			return tx.t.putRaw(bTermChat, lonely, encodeRecord(recordVersion, bTermChat, lonely, make([]byte, termHeadSize), nil))
+		}, "termchat"},
 		"queue gone":             {removeNth(bQueue, 0), "chat"},
 		"counter too low":        {func(tx *Tx) error { return tx.t.putJSON(bMeta, nextIDKey, 2) }, "meta"},
 		"meta gone":              {func(tx *Tx) error { return tx.t.delete(bMeta, nextIDKey) }, "meta"},

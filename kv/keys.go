@@ -41,25 +41,27 @@ const (
 	bDoomed      bucket = 22 // root chat 16                  JSON time; the family is hidden and being removed
 	bFileRef     bucket = 23 // chat 16 | message 8 | sha256 32   empty; files that a Message names or is spilled to
 	bUsageDay    bucket = 24 // user 16 | day 4 | root chat 16 (0: all of the day)   JSON UsageDay; sums of usage entries, by days since 1970
+	bTerm        bucket = 25 // owner 16 | segment 8          head of a segment of the term index; | 0, chunk 2: documents; | first term: block
+	bTermChat    bucket = 26 // chat 16                       term state 32 | "\n" and a term of the title, each
 
-	lastBucket = bUsageDay
+	lastBucket = bTermChat
 )
 
 var bucketNames = [lastBucket + 1]string{
 	bMeta: "meta", bChat: "chat", bMessage: "message", bMark: "mark", bQueue: "queue", bDraft: "draft", bIntent: "intent",
 	bCheckpoint: "checkpoint", bReadMark: "readmark", bFileRead: "fileread", bReceipt: "receipt", bUsage: "usage", bUser: "user",
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
-	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref",
+	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
 	bUsageDay: "usageday",
 }
 
 func (b bucket) String() string { return bucketNames[b] }
 
 // headSizes are the fixed bytes in front of a noun's JSON.
-var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize}
+var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize, bTermChat: termHeadSize}
 
 // familyBuckets hold a Chat's own records under its id; they go with the Chat, the Chat's record last.
-var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bMark, bMessage}
+var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bTermChat, bMark, bMessage}
 
 const (
 	idSize   = 16
@@ -161,7 +163,7 @@ func hashKey(hash []byte) ([]byte, error) {
 func damageAt(b bucket, key []byte, reason string) Damage {
 	d := Damage{Noun: b.String(), Key: hex.EncodeToString(key), Reason: reason}
 	switch b {
-	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef:
+	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bTermChat:
 		if len(key) >= idSize {
 			d.Chat = chat.ID(toID(key).String())
 		}

@@ -130,6 +130,9 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.addUsageDays(); err != nil {
 		return readOnlyError(err)
 	}
+	if err := s.addTermBuckets(); err != nil {
+		return readOnlyError(err)
+	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end.endChecks = end
 	if !m.Clean {
