@@ -1,0 +1,77 @@
+package cli_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"holdfast/engine/ollama/scripted"
+	"holdfast/ui/api/apitest"
+	"holdfast/ui/cli"
+)
+
+// terminal opens a new pseudo terminal: the person's side and the command's.
+func terminal(t *testing.T) (person, command *os.File) {
+	t.Helper()
+	// Opened without polling, so that the command's reads block as on a real terminal.
+	fd, err := syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	person = os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { person.Close() })
+	var unlock, n int32
+	for request, value := range map[uintptr]*int32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &n} {
+		if _, _, e := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(value))); e != 0 {
+			t.Fatal(e)
+		}
+	}
+	if command, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { command.Close() })
+	return person, command
+}
+
+func TestACardIsAnsweredOnATerminal(t *testing.T) {
+	for answer, made := range map[string]bool{"maybe\ny": true, "n": false} {
+		bare(t)
+		dir := t.TempDir()
+		a := start(t, apitest.Options{Scripts: []scripted.Script{
+			{Results: 0, Reply: scripted.Calls(scripted.Call{Name: "execute", Args: json.RawMessage(`{"command":"touch made"}`)})},
+			{Results: 1, Reply: scripted.Text("Done.")},
+		}})
+		person, command := terminal(t)
+		if !cli.IsTerminal(command) || cli.IsTerminal(nil) {
+			t.Error("the terminal is not taken for one")
+		}
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			seen := ""
+			for r := bufio.NewReader(person); !strings.Contains(seen, "touch made\r\nallow it? [y/n]"); {
+				b, err := r.ReadByte()
+				if err != nil {
+					return
+				}
+				seen += string(b)
+			}
+			fmt.Fprintln(person, answer)
+		}()
+		var out strings.Builder
+		err := cli.Run(t.Context(), "chat", []string{"--data", a.Dir, "--workspace", dir, "go"}, cli.IO{In: command, Out: &out, Err: command})
+		<-asked
+		if err != nil || out.String() != "Done.\n" {
+			t.Errorf("%q: %q, %v", answer, out.String(), err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "made")); os.IsNotExist(err) == made {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+}
