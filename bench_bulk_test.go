@@ -63,7 +63,7 @@ func bulkRun(r *row, run int) (wall, cpu time.Duration, used memory) {
 	p.newChat("hello")
 	var profiling sync.WaitGroup
 	profiling.Go(func() {
-		if err := p.profile(r.Context(), fmt.Sprint("bulk-", run), "profile?seconds=6"); err != nil {
+		if err := p.profile(r.Context(), fmt.Sprint("bulk-", run), "profile?seconds=15"); err != nil {
 			r.Error(err)
 		}
 	})
@@ -84,6 +84,9 @@ func bulkRun(r *row, run int) (wall, cpu time.Duration, used memory) {
 				i := int(next.Add(1)) - 1
 				if i >= bulkChats || r.Failed() {
 					return
+				}
+				if i%(bulkChats/5) == 0 && i > 0 {
+					r.Logf("after %d Chats: %.1f s, appliance %.1f s CPU", i, time.Since(began).Seconds(), (p.cpu() - before).Seconds())
 				}
 				if err := p.bulkChat(w, &books[i], want); err != nil {
 					r.Errorf("chat %d: %v", i, err)

@@ -208,6 +208,12 @@ func benchTurn(r *row) {
 	// 182 Turns and the 18 first ones of their Chats are 200, five times.
 	var walls, cpus, raws, p99s []time.Duration
 	direct := e.raw(r, 9000)
+	var profiling sync.WaitGroup
+	profiling.Go(func() {
+		if err := p.profile(r.Context(), "turn", "profile?seconds=5"); err != nil {
+			r.Error(err)
+		}
+	})
 	for range benchRuns(r) {
 		var raw []time.Duration
 		for range 200 {
@@ -220,6 +226,7 @@ func benchTurn(r *row) {
 		cpus = append(cpus, (p.cpu()-before)/198)
 		walls, raws, p99s = append(walls, median(all)), append(raws, median(raw)), append(p99s, quantile(all, 0.99))
 	}
+	profiling.Wait()
 	after := p.settled()
 	wall, raw, cpu := median(walls), median(raws), median(cpus)
 	r.say("%.2f ms CPU; %.2f ms wall (p99 %.2f), raw endpoint %.2f ms, ratio %.1f", ms(cpu), ms(wall), ms(median(p99s)), ms(raw), float64(wall)/float64(raw))
