@@ -38,7 +38,10 @@ type frameCall struct {
 // decodeFrame reads one line. Content and Thinking keep bytes that are not UTF-8, since the rest of a split rune may come
 // in the next frame; encoding/json alone would replace them.
 func decodeFrame(line []byte) (frame, error) {
-	var f frame
+	f, ok := plainFrame(line)
+	if ok {
+		return f, nil
+	}
 	if err := json.Unmarshal(line, &f); err != nil {
 		return frame{}, err
 	}
