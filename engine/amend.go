@@ -63,6 +63,11 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 		c.ModelConfigID = *in.ModelConfigID
 	}
 	moved := in.WorkspaceID != nil && *in.WorkspaceID != c.WorkspaceID
+	if moved && len(c.Outstanding) > 0 {
+		// What a person allows runs where its card said.
+		return &chat.Error{Kind: chat.KindWrongState, Message: "A command waits for an answer in this workspace.",
+			Detail: "Allow or deny it, or interrupt the chat, before you choose another one."}
+	}
 	if moved {
 		c.WorkspaceID = *in.WorkspaceID
 	}

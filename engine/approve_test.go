@@ -189,3 +189,32 @@ func TestInterruptWhileAnAllowedCallRuns(t *testing.T) {
 		t.Errorf("%s", transcript(v.Messages))
 	}
 }
+
+// TestApprovedCallsRunWhereTheyWereAsked: while a card is open the Chat stays in its Workspace.
+func TestApprovedCallsRunWhereTheyWereAsked(t *testing.T) {
+	r := newRig(t, setup{place: true, untrusted: true, model: scripted.Model{Answer: answers(
+		scripted.Calls(toolCall("execute", `{"command":"echo x | tee -a ran"}`)), scripted.Text("done"))}})
+	id := r.create("go")
+	call := r.asks(id).Chat.Outstanding[0].Call.ID
+	var none chat.WorkspaceID
+	title := "another title"
+	if _, err := r.engine.Amend(context.Background(), r.who, engine.AmendInput{ChatID: id, WorkspaceID: &none, Title: &title}); !isKind(err, chat.KindWrongState) {
+		t.Errorf("leaving the workspace: %v", err)
+	}
+	if c := r.view(id).Chat; c.WorkspaceID == "" || c.Title == title {
+		t.Errorf("it was half done: %+v", c)
+	}
+	if _, err := r.engine.Amend(context.Background(), r.who, engine.AmendInput{ChatID: id, Title: &title}); err != nil {
+		t.Errorf("a title: %v", err)
+	}
+	if err := r.answer(id, call, "allow_once", ""); err != nil {
+		t.Fatal(err)
+	}
+	r.rest(id)
+	if r.read("ran") != "x\n" {
+		t.Errorf("ran %q", r.read("ran"))
+	}
+	if _, err := r.engine.Amend(context.Background(), r.who, engine.AmendInput{ChatID: id, WorkspaceID: &none}); err != nil {
+		t.Errorf("at rest: %v", err)
+	}
+}

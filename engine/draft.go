@@ -94,7 +94,7 @@ func (d *draft) grow(x chat.Delta, now time.Time) int {
 	switch {
 	case x.Call != nil:
 		c := *x.Call
-		if c.ID == "" {
+		if !keepsID(c.ID) {
 			c.ID = callID(d.d.Step, d.calls)
 		}
 		d.calls++
@@ -321,6 +321,18 @@ func (d *draft) show(p chat.Part, now time.Time) {
 	d.snapshot = nil
 }
 
+// callID names a Call of ours; no Step is made twice.
 func callID(step int64, i int) string {
 	return "call_" + strconv.FormatInt(step, 36) + "_" + strconv.Itoa(i)
+}
+
+// keepsID says whether a Call keeps the id that its server gave. Ids stand in the addresses that a page posts to, and an answer to a
+// Call must never lead elsewhere; nor may a server take the names that callID gives.
+func keepsID(id string) bool {
+	if len(id) == 0 || len(id) > 64 || strings.HasPrefix(id, "call_") && strings.Count(id, "_") > 1 {
+		return false
+	}
+	return !strings.ContainsFunc(id, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	})
 }
