@@ -2,6 +2,8 @@ package ui
 
 import (
 	"encoding/json"
+	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -198,7 +200,7 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 		return row
 	}
 	describeResult(&row, r.part)
-	row.Fetch = "/chats/" + string(t.chat.ID) + "/rows/" + strconv.FormatInt(int64(r.message), 10) + "/" + p.CallID
+	row.Fetch = "/chats/" + string(t.chat.ID) + "/rows/" + strconv.FormatInt(int64(r.message), 10) + "/" + url.PathEscape(p.CallID)
 	return row
 }
 
@@ -207,11 +209,13 @@ func (t *transcript) approval(p *chat.Part) *view.Approval {
 	if err := json.Unmarshal(p.Args, &args); err != nil {
 		args.Command = string(p.Args)
 	}
-	a := &view.Approval{Post: "/chats/" + string(t.chat.ID) + "/approvals/" + p.CallID, Command: args.Command}
+	a := &view.Approval{Post: "/chats/" + string(t.chat.ID) + "/approvals/" + url.PathEscape(p.CallID), Command: text.Reveal(args.Command)}
 	if t.space != nil {
 		a.Directory, a.Workspace = t.space.Directory, t.space.Name
-		if args.Workdir != "" {
-			a.Directory = args.Workdir
+		if filepath.IsAbs(args.Workdir) {
+			a.Directory = text.Reveal(args.Workdir)
+		} else if args.Workdir != "" {
+			a.Directory = text.Reveal(filepath.Join(a.Directory, args.Workdir))
 		}
 	}
 	return a

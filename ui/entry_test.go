@@ -87,3 +87,24 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovalCardTellsTheTruth: what a model or its server wrote leads no button elsewhere and hides nothing of what is asked.
+func TestApprovalCardTellsTheTruth(t *testing.T) {
+	const id = "../../../workspaces/w/trust?trusted=1"
+	args := `{"command":"echo \u202ehi","workdir":"sub\u200b"}`
+	c := &chat.Chat{ID: "c", State: chat.RequiresAction, Outstanding: []chat.OutstandingCall{{Call: chat.Call{ID: id, Name: "execute"}}}}
+	s := &Site{prose: text.NewCache(1 << 20)}
+	msgs := []*chat.Message{message(2, chat.RoleAssistant, 1, call(id, "execute", args))}
+	tr := s.transcript(engine.View{Chat: c, Messages: msgs}, time.Now())
+	tr.space = &chat.WorkspaceRecord{Name: "w", Directory: "/src/w"}
+	ask := tr.entries(msgs, true)[0].Step.Parts[0].Rows[0].Ask
+	if ask == nil {
+		t.Fatal("there is no card")
+	}
+	if ask.Post != "/chats/c/approvals/..%2F..%2F..%2Fworkspaces%2Fw%2Ftrust%3Ftrusted=1" {
+		t.Errorf("the buttons post to %s", ask.Post)
+	}
+	if ask.Command != "echo ⟨U+202E⟩hi" || ask.Directory != "/src/w/sub⟨U+200B⟩" {
+		t.Errorf("asked for %q in %q", ask.Command, ask.Directory)
+	}
+}

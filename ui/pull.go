@@ -146,8 +146,8 @@ func (p *pulls) views() []view.Pull {
 // pull begins a download; the page's stream shows how it goes.
 func (s *Site) pull(w http.ResponseWriter, r *http.Request) {
 	p, name := gate.Principal(r.Context()), r.FormValue("name")
-	if !p.Admin() {
-		gate.WriteError(w, r, &chat.Error{Kind: chat.KindForbidden, Message: "Only an admin may do this."})
+	if err := mayPull(p); err != nil {
+		gate.WriteError(w, r, err)
 		return
 	}
 	if name == "" {
@@ -161,9 +161,20 @@ func (s *Site) pull(w http.ResponseWriter, r *http.Request) {
 	s.fragment(w, r, templ.Join(view.FormError("pull-error", ""), view.PullList(s.pulls.views())))
 }
 
+// mayPull is the policy of the command Pull: the list of downloads belongs to the pages, so nothing else guards it.
+func mayPull(p chat.Principal) error {
+	switch {
+	case !p.Admin():
+		return &chat.Error{Kind: chat.KindForbidden, Message: "Only an admin may do this."}
+	case p.ReadOnly:
+		return &chat.Error{Kind: chat.KindForbidden, Message: "This token may only read."}
+	}
+	return nil
+}
+
 func (s *Site) cancelPull(w http.ResponseWriter, r *http.Request) {
-	if p := gate.Principal(r.Context()); !p.Admin() {
-		gate.WriteError(w, r, &chat.Error{Kind: chat.KindForbidden, Message: "Only an admin may do this."})
+	if err := mayPull(gate.Principal(r.Context())); err != nil {
+		gate.WriteError(w, r, err)
 		return
 	}
 	s.pulls.cancel(r.FormValue("name"))
