@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"holdfast/engine/seal"
 	"holdfast/kv"
 	"holdfast/ui/cli"
 	"holdfast/ui/gate"
@@ -104,7 +105,7 @@ func exitCode(err error) int {
 		return exit.Code
 	case errors.As(err, &inUse):
 		return cli.CodeInUse
-	case errors.Is(err, kv.ErrDamaged):
+	case errors.Is(err, kv.ErrDamaged), errors.Is(err, seal.ErrWrongKey):
 		return cli.CodeDamaged
 	case errors.Is(err, kv.ErrNewer):
 		return cli.CodeNewer

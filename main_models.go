@@ -3,10 +3,16 @@ package main
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/model"
 	"holdfast/engine/ollama"
+	"holdfast/engine/openai"
 )
 
 // providers sends each call to the adapter that its Model config names.
@@ -75,4 +81,82 @@ func (s *modelServer) Delete(ctx context.Context, name string) error {
 // freeMemory passes on.
 func (s *modelServer) freeMemory(ctx context.Context, keep string) error {
 	return s.current.Load().FreeMemory(ctx, keep)
+}
+
+// maxOthers bounds the adapters that are kept; the one whose last call is the oldest goes first.
+const maxOthers = 32
+
+// others are the servers of the OpenAI protocol that Model configs name. Calls to one address share an adapter, and with it the slots.
+type others struct {
+	slots  int
+	client *http.Client
+	keys   func(ctx context.Context, id chat.ModelConfigID, baseURL string) (chat.Secret, error)
+
+	mu sync.Mutex
+	// kept is guarded by mu, the newest last.
+	kept []other
+}
+
+type other struct {
+	baseURL string
+	adapter *openai.Adapter
+}
+
+var _ chat.Model = (*others)(nil)
+
+func newOthers(slots int) *others {
+	return &others{slots: slots, client: &http.Client{Transport: openai.Transport(nil)}}
+}
+
+// Stream makes the call on the adapter of the request's address.
+func (o *others) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {
+	a, err := o.at(req.BaseURL)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	return a.Stream(ctx, req, yield)
+}
+
+// at gives the adapter of an address. One that was dropped in the middle of a call ends that call as ever.
+func (o *others) at(baseURL string) (*openai.Adapter, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := slices.IndexFunc(o.kept, func(k other) bool { return k.baseURL == baseURL }); i >= 0 {
+		found := o.kept[i]
+		o.kept = append(slices.Delete(o.kept, i, i+1), found)
+		return found.adapter, nil
+	}
+	a, err := o.adapter(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.kept) == maxOthers {
+		o.kept = slices.Delete(o.kept, 0, 1)
+	}
+	o.kept = append(o.kept, other{baseURL, a})
+	return a, nil
+}
+
+func (o *others) adapter(baseURL string) (*openai.Adapter, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" {
+		return nil, &chat.Error{Kind: chat.KindConfig, Message: "The model config has no address of a model server.", Detail: "Enter its base URL on the Models page."}
+	}
+	return openai.New(openai.Options{URL: u, Client: o.client, Slots: o.slots,
+		Key: func(ctx context.Context, id chat.ModelConfigID) (chat.Secret, error) { return o.keys(ctx, id, baseURL) }}), nil
+}
+
+// server gives the management side for a question; it takes no slot, so it needs no adapter that is kept.
+func (o *others) server(baseURL string, key chat.Secret) (chat.ModelServer, error) {
+	a, err := o.adapter(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	return a.Server(key), nil
+}
+
+// serve lets the Model configs name such servers, and the servers have their keys.
+func (o *others) serve(models *model.Room, s *secrets) {
+	o.keys = models.Key
+	models.AllowOthers(model.Others{Key: s.key, Server: o.server, Known: s.known.Add})
 }

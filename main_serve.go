@@ -177,6 +177,8 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}
+	hidden := newSecrets()
+	log = hidden.log(log)
 	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
 		log.Warn("variables that nothing reads", "names", strings.Join(unknown, ", "))
 	}
@@ -196,7 +198,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := o.readSite(ctx, store); err != nil {
+	if err := errors.Join(hidden.open(ctx, o.data, store), o.readSite(ctx, store)); err != nil {
 		return err
 	}
 	metrics := metric.New()
@@ -204,7 +206,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	h, err := wire(o, store, places, metrics, log)
+	h, err := wire(o, store, hidden, places, metrics, log)
 	if err != nil {
 		return errors.Join(err, closePlaces(places, time.Now().Add(shutdownTime)))
 	}
@@ -241,7 +243,7 @@ type house struct {
 }
 
 // wire makes the rooms and hands each what it needs. It touches neither network nor store.
-func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics *metric.Registry, log *slog.Logger) (*house, error) {
+func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Workspaces, metrics *metric.Registry, log *slog.Logger) (*house, error) {
 	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
 		address, err := ollama.ParseURL(url)
 		if err != nil {
@@ -269,7 +271,9 @@ func wire(o serveOptions, store *kv.Store, places *agentside.Workspaces, metrics
 	}
 	spaces := workspace.New(store, places, time.Now)
 	costs := usage.New(store, log, time.Now)
-	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel}, call.Options{FreeMemory: server.freeMemory})
+	elsewhere := newOthers(o.slots)
+	elsewhere.serve(models, hidden)
+	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
 		Forget: places.Forget, HalveWindow: models.HalveWindow, Limit: costs.Check,
 		Metric: metrics, Log: log, Bounds: o.bounds})

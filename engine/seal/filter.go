@@ -2,7 +2,6 @@ package seal
 
 import (
 	"encoding/json"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -67,24 +66,4 @@ func (f *Filter) Clean(text string) string {
 		return r.Replace(text)
 	}
 	return text
-}
-
-// Writer passes on what it is given, cleaned. A secret that is cut in two by two writes is not found, so each write must be whole, as
-// those of slog are.
-func (f *Filter) Writer(next io.Writer) io.Writer { return &writer{f, next} }
-
-type writer struct {
-	filter *Filter
-	next   io.Writer
-}
-
-func (w *writer) Write(b []byte) (int, error) {
-	r := w.filter.replace.Load()
-	if r == nil {
-		return w.next.Write(b)
-	}
-	if _, err := io.WriteString(w.next, r.Replace(string(b))); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }

@@ -3,6 +3,7 @@ package seal_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -160,20 +161,28 @@ func TestProveFindsATestRecordThatWasChanged(t *testing.T) {
 func TestFilterTakesSecretsOutOfEveryLog(t *testing.T) {
 	var f seal.Filter
 	var out bytes.Buffer
-	w := f.Writer(&out)
-	logs := []*slog.Logger{slog.New(slog.NewTextHandler(w, nil)), slog.New(slog.NewJSONHandler(w, nil))}
+	logs := []*slog.Logger{slog.New(f.Handler(slog.NewTextHandler(&out, nil))), slog.New(f.Handler(slog.NewJSONHandler(&out, nil)))}
 	logs[0].Info("before", "key", "none is known yet")
 	f.Add(chat.NewSecret("short"))
 	f.Add(chat.NewSecret("sk-canary"))
 	f.Add(chat.NewSecret(canary))
 	for _, log := range logs {
 		log.With("with", canary).WithGroup("g").Error("message "+canary, "text", canary, "error", fmt.Errorf("upstream said: %s", canary),
-			"map", map[string]string{"k": canary}, canary, "as a key")
+			"map", map[string]string{"k": canary}, canary, "as a key", slog.Group("inner", "k", canary), "bytes", json.RawMessage(`"sk-canary"`),
+			"struct", &struct{ K *string }{ptr(canary)}, "lazy", lazy{}, "number", 7)
+		log.WithGroup(canary).Info("in a group", "k", 1)
 	}
-	if got := out.String(); strings.Contains(got, "canary") || strings.Contains(got, "0123456789") || strings.Count(got, "***") < 10 {
+	if got := out.String(); strings.Contains(got, "canary") || strings.Contains(got, "0123456789") || strings.Count(got, "***") < 18 || !strings.Contains(got, "none is known yet") {
 		t.Errorf("%s", got)
 	}
 	if got := f.Clean("a short sk-canary word"); got != "a short *** word" {
 		t.Errorf("%q", got)
 	}
 }
+
+func ptr(s string) *string { return &s }
+
+// lazy is a value that is only made when it is written.
+type lazy struct{}
+
+func (lazy) LogValue() slog.Value { return slog.StringValue(canary) }

@@ -56,7 +56,12 @@ func (a *API) deleteModel(q *request, _ none) (none, error) {
 func modelID(q *request) chat.ModelConfigID { return chat.ModelConfigID(q.http.PathValue("id")) }
 
 func takenFields(f client.ModelFields) model.Fields {
-	return model.Fields{Name: f.Name, Provider: f.Provider, BaseURL: f.BaseURL, Model: f.Model,
+	var key *chat.Secret
+	if f.APIKey != nil {
+		hidden := chat.NewSecret(*f.APIKey)
+		key = &hidden
+	}
+	return model.Fields{Name: f.Name, Provider: f.Provider, BaseURL: f.BaseURL, APIKey: key, Model: f.Model,
 		ContextLimit: model.Nullable[int64](f.ContextLimit), Options: f.Options,
 		CompactionThreshold: model.Nullable[int](f.CompactionThreshold), Tools: f.Tools, PriceInput: model.Nullable[string](f.PriceInput),
 		PriceOutput: model.Nullable[string](f.PriceOutput), PriceCached: model.Nullable[string](f.PriceCached), Enabled: f.Enabled,

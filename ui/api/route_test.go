@@ -105,6 +105,29 @@ func checkModels(t *testing.T, take func(step) []byte) {
 		has: []string{`"price_input":null`, `"context_limit":4096`, `"name":"second"`}})
 	take(step{name: "delete", method: "DELETE", path: "/models/" + id, status: 204})
 	take(step{name: "get deleted", method: "GET", path: "/models/" + id, status: 404})
+	checkOtherModel(t, take)
+}
+
+// checkOtherModel: a key goes in and never comes out. Nothing listens at the address, which is no reason against it.
+func checkOtherModel(t *testing.T, take func(step) []byte) {
+	const key, other = "sk-canary-0123456789", `"provider":"openai_compatible","base_url":"http://127.0.0.1:1"`
+	id := idOf(t, take(step{name: "make elsewhere", method: "POST", path: "/models", status: 201, hasNot: []string{key, `"api_key"`},
+		body: `{` + other + `,"model":"m","api_key":"` + key + `"}`, has: []string{`"has_api_key":true`, `"base_url":"http://127.0.0.1:1/v1"`, `"model":"m"`}}))
+	take(step{name: "get elsewhere", method: "GET", path: "/models/" + id, status: 200, has: []string{`"has_api_key":true`}, hasNot: []string{key}})
+	take(step{name: "list elsewhere", method: "GET", path: "/models", status: 200, has: []string{`"has_api_key":true`}, hasNot: []string{key}})
+	take(step{name: "keep the key", method: "PATCH", path: "/models/" + id, body: `{"name":"third"}`, status: 200, has: []string{`"has_api_key":true`}})
+	take(step{name: "another server", method: "PATCH", path: "/models/" + id, body: `{"base_url":"http://127.0.0.1:2/v1"}`, status: 200,
+		has: []string{`"has_api_key":false`}})
+	take(step{name: "a new key", method: "PATCH", path: "/models/" + id, body: `{"api_key":"` + key + `"}`, status: 200, has: []string{`"has_api_key":true`},
+		hasNot: []string{key}})
+	take(step{name: "no key", method: "PATCH", path: "/models/" + id, body: `{"api_key":""}`, status: 200, has: []string{`"has_api_key":false`}})
+	take(step{name: "a bad key", method: "PATCH", path: "/models/" + id, body: `{"api_key":"two words ` + key + `"}`, status: 400,
+		has: []string{`"field":"api_key"`}, hasNot: []string{key}})
+	take(step{name: "a bad address", method: "PATCH", path: "/models/" + id, body: `{"base_url":"ftp://` + key + `"}`, status: 400,
+		has: []string{`"field":"base_url"`}, hasNot: []string{key}})
+	take(step{name: "no address", method: "POST", path: "/models", body: `{"provider":"openai_compatible","model":"m"}`, status: 400,
+		has: []string{`"field":"base_url"`}})
+	take(step{name: "delete elsewhere", method: "DELETE", path: "/models/" + id, status: 204})
 }
 
 func checkModelServer(t *testing.T, d *document, a *apitest.Appliance, take func(step) []byte) {

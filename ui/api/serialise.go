@@ -132,7 +132,7 @@ func shownModel(m *chat.ModelConfig) client.ModelConfig {
 	if capabilities == nil {
 		capabilities = []string{}
 	}
-	return client.ModelConfig{ID: m.ID, Name: m.Name, Provider: m.Provider, BaseURL: m.BaseURL, Model: m.Model, ContextLimit: m.ContextLimit,
+	return client.ModelConfig{ID: m.ID, Name: m.Name, Provider: m.Provider, BaseURL: m.BaseURL, HasAPIKey: m.HasAPIKey, Model: m.Model, ContextLimit: m.ContextLimit,
 		Options: m.Options, CompactionThreshold: m.CompactionThreshold, Tools: m.Tools, PriceInput: m.PriceInput, PriceOutput: m.PriceOutput,
 		PriceCached: m.PriceCached, Enabled: m.Enabled, IsDefault: m.IsDefault, Capabilities: capabilities, CreatedAt: client.At(m.CreatedAt)}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,8 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/openai"
+	"holdfast/engine/seal"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -110,9 +113,24 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.Usage = usage.New(a.Store, o.Log, nil)
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: call.New(adapter, o.Calls), Tools: set, Configs: model.Resolve,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
+	allowOthers(t, a.Dir, models)
 	must(t, models.EnsureConfigs(t.Context()))
 	a.serve(t, o, models, spaces)
 	return a
+}
+
+// allowOthers lets configs name servers of the OpenAI protocol, as main does.
+func allowOthers(t testing.TB, dir string, models *model.Room) {
+	t.Helper()
+	key, _, err := seal.Load(dir)
+	must(t, err)
+	models.AllowOthers(model.Others{Key: key, Known: func(chat.Secret) {}, Server: func(base string, key chat.Secret) (chat.ModelServer, error) {
+		u, err := url.Parse(base)
+		if err != nil {
+			return nil, err
+		}
+		return openai.New(openai.Options{URL: u}).Server(key), nil
+	}})
 }
 
 // serve puts the API behind the Gate on its addresses.

@@ -41,9 +41,11 @@ type ModelPage struct {
 
 // ModelFields are what a person sets of a Model config; nil or absent ones keep their value. Options are replaced as a whole.
 type ModelFields struct {
-	Name                *string          `json:"name,omitempty"`
-	Provider            *string          `json:"provider,omitempty"`
-	BaseURL             *string          `json:"base_url,omitempty"`
+	Name     *string `json:"name,omitempty"`
+	Provider *string `json:"provider,omitempty"`
+	BaseURL  *string `json:"base_url,omitempty"`
+	// APIKey is stored sealed and never given back; "" removes it, nil keeps it as long as BaseURL stays on its server.
+	APIKey              *string          `json:"api_key,omitempty"`
 	Model               *string          `json:"model,omitempty"`
 	ContextLimit        Nullable[int64]  `json:"context_limit,omitzero"`
 	Options             *chat.Options    `json:"options,omitempty"`
