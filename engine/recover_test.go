@@ -78,117 +78,129 @@ type remains struct {
 }
 
 func TestCase25RecoveryTable(t *testing.T) {
-	for name, c := range map[string]remains{
-		"cut while the model wrote": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				err := tx.PutDraftChunk(c.ID, 1, &chat.DraftChunk{Step: 1, Generation: 3, Parts: []chat.Part{textPart("a failed attempt")}})
-				if err != nil {
-					return err
-				}
-				if err := tx.PutDraftChunk(c.ID, 2, &chat.DraftChunk{Step: 1, Generation: 4, Parts: []chat.Part{textPart("so ")}}); err != nil {
-					return err
-				}
-				return tx.PutDraftChunk(c.ID, 3, &chat.DraftChunk{Step: 1, Generation: 4, Parts: []chat.Part{textPart("far")}})
-			},
-			says: []string{"assistant [cut: crash]: so far", "assistant: going on"}, asked: 1},
-		"cut before the model wrote": {left: func(*rig, *kv.Tx, *chat.Chat) error { return nil }, says: []string{"assistant: going on"}, asked: 1},
-		"cut with a call in an unfinished reply": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				return chunks(tx, c.ID, false, textPart("I look."), callPart("c1", "read_file", `{"path":"a.txt"}`))
-			},
-			says: []string{`assistant [cut: crash]: I look. read_file({"path":"a.txt"})`, `tool: read_file = {"error":"` + chat.TextCut + `"}`,
-				"assistant: going on"}, asked: 1},
-		"cut twice": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				c.Turn.Cuts = 1
-				return chunks(tx, c.ID, false, textPart("again"))
-			},
-			says: []string{"assistant [cut: crash]: again"}, rest: chat.RestCutTwice},
-		"a site that lets all rest": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error { return chunks(tx, c.ID, false, textPart("x")) },
-			hold: true, says: []string{"assistant [cut: crash]: x"}, rest: chat.RestInterrupted},
-		"the user had stopped it": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				c.State = chat.Interrupting
-				return chunks(tx, c.ID, false, textPart("x"))
-			},
-			says: []string{"assistant [cut: crash]: x"}, rest: chat.RestInterrupted},
-		"a command may have run": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				if err := tx.PutIntent(c.ID, executeIntent("c1")); err != nil {
-					return err
-				}
-				return chunks(tx, c.ID, true, callPart("c1", "execute", `{"command":"touch ran"}`))
-			},
-			says: []string{`assistant: execute({"command":"touch ran"})`, `tool: execute = {"error":"` + chat.TextStopped + `"}`},
-			rest: chat.RestMayHaveRun},
-		"a command had its result": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				in := executeIntent("c1")
-				in.Result = &chat.Part{Type: chat.PartToolResult, CallID: "c1", ToolName: "execute", Result: json.RawMessage(`{"success":true}`)}
-				if err := tx.PutIntent(c.ID, in); err != nil {
-					return err
-				}
-				return chunks(tx, c.ID, true, callPart("c1", "execute", `{"command":"touch ran"}`))
-			},
-			says: []string{`assistant: execute({"command":"touch ran"})`, `tool: execute = {"success":true}`, "assistant: going on"}, asked: 1},
-		"a command had not begun": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				return chunks(tx, c.ID, true, callPart("c1", "EXECUTE", `{"command":"touch ran"}`), callPart("c2", "execute", `{"command":"touch ran"}`))
-			},
-			untrusted: true,
-			says: []string{`assistant: EXECUTE({"command":"touch ran"}) execute({"command":"touch ran"})`,
-				`tool: EXECUTE = {"error":"` + chat.TextCut + `"}`, `tool: execute = {"error":"` + chat.TextCut + `"}`, "assistant: going on"}, asked: 1},
-		"a write had not begun": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error { return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs)) },
-			file: "(none)", wantFile: "new\n",
-			says: []string{"assistant: write_file(" + writeArgs + ")", "tool: write_file = *", "assistant: going on"}, asked: 1},
-		"a write had not happened": {
-			left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
-				if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
-					return err
-				}
-				if err := tx.PutFileReads(c.ID, map[string]string{"a.txt": hash("old\n")}); err != nil {
-					return err
-				}
-				return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
-			},
-			file: "old\n", wantFile: "new\n",
-			says: []string{"assistant: write_file(" + writeArgs + ")", "tool: write_file = *", "assistant: going on"}, asked: 1},
-		"a write had happened": {
-			left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
-				if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
-					return err
-				}
-				return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
-			},
-			file: "new\n", wantFile: "new\n",
-			says: []string{"assistant: write_file(" + writeArgs + ")", `tool: write_file = {"output":"done before the appliance stopped: a.txt"}`,
-				"assistant: going on"}, asked: 1},
-		"somebody else has changed the file": {
-			left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
-				if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
-					return err
-				}
-				return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
-			},
-			file: "other\n", wantFile: "other\n",
-			says: []string{"assistant: write_file(" + writeArgs + ")", `tool: write_file = {"error":"interrupted; the file is now neither"}`},
-			rest: chat.RestMayHaveRun},
-		"an allowed command may have run": {
-			left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
-				c.StepSeq = 1
-				c.Outstanding = []chat.OutstandingCall{{Call: chat.Call{ID: "c1", Name: "execute", Args: json.RawMessage(`{"command":"touch ran"}`)},
-					Kind: chat.OutstandingApproval, Decision: "allow", Step: 1}}
-				if err := tx.PutIntent(c.ID, executeIntent("c1")); err != nil {
-					return err
-				}
-				return chunks(tx, c.ID, true)
-			},
-			says: []string{`tool: execute = {"error":"` + chat.TextStopped + `"}`}, rest: chat.RestMayHaveRun},
-	} {
-		t.Run(name, func(t *testing.T) { c.check(t) })
+	for _, table := range []map[string]remains{cutReplies, cutCommands, cutWrites} {
+		for name, c := range table {
+			t.Run(name, func(t *testing.T) { c.check(t) })
+		}
 	}
+}
+
+var cutReplies = map[string]remains{
+	"cut while the model wrote": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			err := tx.PutDraftChunk(c.ID, 1, &chat.DraftChunk{Step: 1, Generation: 3, Parts: []chat.Part{textPart("a failed attempt")}})
+			if err != nil {
+				return err
+			}
+			if err := tx.PutDraftChunk(c.ID, 2, &chat.DraftChunk{Step: 1, Generation: 4, Parts: []chat.Part{textPart("so ")}}); err != nil {
+				return err
+			}
+			return tx.PutDraftChunk(c.ID, 3, &chat.DraftChunk{Step: 1, Generation: 4, Parts: []chat.Part{textPart("far")}})
+		},
+		says: []string{"assistant [cut: crash]: so far", "assistant: going on"}, asked: 1},
+	"cut before the model wrote": {left: func(*rig, *kv.Tx, *chat.Chat) error { return nil }, says: []string{"assistant: going on"}, asked: 1},
+	"cut with a call in an unfinished reply": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			return chunks(tx, c.ID, false, textPart("I look."), callPart("c1", "read_file", `{"path":"a.txt"}`))
+		},
+		says: []string{`assistant [cut: crash]: I look. read_file({"path":"a.txt"})`, `tool: read_file = {"error":"` + chat.TextCut + `"}`,
+			"assistant: going on"}, asked: 1},
+	"cut twice": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			c.Turn.Cuts = 1
+			return chunks(tx, c.ID, false, textPart("again"))
+		},
+		says: []string{"assistant [cut: crash]: again"}, rest: chat.RestCutTwice},
+	"a site that lets all rest": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error { return chunks(tx, c.ID, false, textPart("x")) },
+		hold: true, says: []string{"assistant [cut: crash]: x"}, rest: chat.RestInterrupted},
+	"the user had stopped it": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			c.State = chat.Interrupting
+			return chunks(tx, c.ID, false, textPart("x"))
+		},
+		says: []string{"assistant [cut: crash]: x"}, rest: chat.RestInterrupted},
+}
+
+var cutCommands = map[string]remains{
+	"a command may have run": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			if err := tx.PutIntent(c.ID, executeIntent("c1")); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true, callPart("c1", "execute", `{"command":"touch ran"}`))
+		},
+		says: []string{`assistant: execute({"command":"touch ran"})`, `tool: execute = {"error":"` + chat.TextStopped + `"}`},
+		rest: chat.RestMayHaveRun},
+	"a command had its result": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			in := executeIntent("c1")
+			in.Result = &chat.Part{Type: chat.PartToolResult, CallID: "c1", ToolName: "execute", Result: json.RawMessage(`{"success":true}`)}
+			if err := tx.PutIntent(c.ID, in); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true, callPart("c1", "execute", `{"command":"touch ran"}`))
+		},
+		says: []string{`assistant: execute({"command":"touch ran"})`, `tool: execute = {"success":true}`, "assistant: going on"}, asked: 1},
+	"a command had not begun": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			return chunks(tx, c.ID, true, callPart("c1", "EXECUTE", `{"command":"touch ran"}`), callPart("c2", "execute", `{"command":"touch ran"}`))
+		},
+		untrusted: true,
+		says: []string{`assistant: EXECUTE({"command":"touch ran"}) execute({"command":"touch ran"})`,
+			`tool: EXECUTE = {"error":"` + chat.TextCut + `"}`, `tool: execute = {"error":"` + chat.TextCut + `"}`, "assistant: going on"}, asked: 1},
+	"an allowed command may have run": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			c.StepSeq = 1
+			c.Outstanding = []chat.OutstandingCall{{Call: chat.Call{ID: "c1", Name: "execute", Args: json.RawMessage(`{"command":"touch ran"}`)},
+				Kind: chat.OutstandingApproval, Decision: "allow", Step: 1}}
+			if err := tx.PutIntent(c.ID, executeIntent("c1")); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true)
+		},
+		says: []string{`tool: execute = {"error":"` + chat.TextStopped + `"}`}, rest: chat.RestMayHaveRun},
+}
+
+var cutWrites = map[string]remains{
+	"a write had not begun": {
+		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
+			return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
+		},
+		file: "(none)", wantFile: "new\n",
+		says: []string{"assistant: write_file(" + writeArgs + ")", "tool: write_file = *", "assistant: going on"}, asked: 1},
+	"a write had not happened": {
+		left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
+			if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
+				return err
+			}
+			if err := tx.PutFileReads(c.ID, map[string]string{"a.txt": hash("old\n")}); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
+		},
+		file: "old\n", wantFile: "new\n",
+		says: []string{"assistant: write_file(" + writeArgs + ")", "tool: write_file = *", "assistant: going on"}, asked: 1},
+	"a write had happened": {
+		left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
+			if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
+		},
+		file: "new\n", wantFile: "new\n",
+		says: []string{"assistant: write_file(" + writeArgs + ")", `tool: write_file = {"output":"done before the appliance stopped: a.txt"}`,
+			"assistant: going on"}, asked: 1},
+	"somebody else has changed the file": {
+		left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
+			if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
+		},
+		file: "other\n", wantFile: "other\n",
+		says: []string{"assistant: write_file(" + writeArgs + ")", `tool: write_file = {"error":"interrupted; the file is now neither"}`},
+		rest: chat.RestMayHaveRun},
 }
 
 func (c remains) check(t *testing.T) {

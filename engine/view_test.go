@@ -106,9 +106,9 @@ func (o *visitor) look() {
 }
 
 // TestCase61And62AThousandSteps: readers that join and leave at random see every Message once, Drafts that only grow, and end on the
-// newest Version. Ten Turns of a hundred Steps, each in a context of its own so that prompts stay short.
+// newest Version. Twenty Turns of fifty Steps, each in a context of its own so that prompts stay short.
 func TestCase61And62AThousandSteps(t *testing.T) {
-	const turns, steps = 10, 100
+	const turns, steps = 20, 50
 	talk := scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
 		i := len(p.Results()) + 1
 		if i == steps {
