@@ -283,7 +283,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
 		used := usage.NewGuarded(costs, guard)
-		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Log: log, Dev: o.develop.gallery,
+		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Usage: used, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/model"
+	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gallery"
 	"holdfast/ui/gate"
@@ -24,6 +25,7 @@ type Options struct {
 	Account    *account.Guarded
 	Models     *model.Guarded
 	Workspaces *workspace.Guarded
+	Usage      *usage.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string
@@ -140,6 +142,9 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("GET /tokens", s.tokensPage),
 		form("POST /tokens", s.createToken),
 		user("POST /tokens/{id}/revoke", s.revokeToken),
+		form("GET /usage", s.usagePage),
+		form("GET /usage/export", s.exportUsage),
+		user("POST /usage/limits", s.setLimits),
 	}
 }
 

@@ -245,3 +245,9 @@ func (r *Room) Users(ctx context.Context, _ chat.Principal, in UsersInput) (User
 	})
 	return out, err
 }
+
+// Largest orders people by what they used, the largest first.
+func Largest(list []UserSum) []UserSum {
+	byTokens(list, func(u UserSum) (chat.UsageSum, string) { return u.Sum, u.Name })
+	return list
+}

@@ -64,6 +64,10 @@ func (h *Handler) Pages() map[string]templ.Component {
 		"models":          view.ModelsDocument(models(h.page("Models"))),
 		"workspaces":      view.WorkspacesDocument(workspaces(h.page("Workspaces"))),
 		"tokens":          view.TokensDocument(tokens(h.page("Tokens"))),
+		"usage":           view.UsageDocument(usage(h.page("Usage"))),
+		"usage-year":      view.UsageDocument(usageYear(h.page("Usage"))),
+		"usage-day":       view.UsageDocument(usageDay(h.page("Usage"))),
+		"usage-none":      view.UsageDocument(usageNone(h.page("Usage"))),
 		"error": view.ErrorDocument(view.ErrorPage{Page: h.page("Not found"), Status: 404, Title: "There is no such chat",
 			Message: "It was deleted, or the address is not whole.", ID: "0197c2f4"}),
 	}

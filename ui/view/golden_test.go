@@ -34,6 +34,10 @@ func TestGolden(t *testing.T) {
 			Models: []Option{{Value: "a", Label: "m:1b", Selected: true}}, Meter: Meter{Used: 100, Limit: 1000, CompactAt: 70, Parts: []MeterPart{{Name: "Messages", Tokens: 100, Tone: "p1"}}}}),
 		"chats": ChatsList(ChatList{Groups: []ChatGroup{{Name: "Today", Rows: []ChatRow{{ID: "c", Title: hostile, Summary: "s", When: "now", State: ChatWaiting, Adds: 1, Here: true, Unread: true}}}}}),
 		"hits":  SearchHits(Hits{Query: "TIDE", Rows: []ChatRow{{ID: "c", Title: "The tide table", Query: "TIDE"}}, Searched: 3}),
+		"usage-plots": templ.Join(TokensPlot(goldenColumns(), "day"), TimePlot(goldenColumns(), "day"), usageFigures(UsagePage{Sum: goldenColumns()[0].Sum}),
+			usageTable("By chat", "Chat", []UsageRow{{Name: hostile, Href: "/chats/c", Sum: goldenColumns()[1].Sum}}, 2), sharesPlot("Tokens by model", []UsageRow{{Name: hostile, Sum: goldenColumns()[0].Sum}})),
+		"usage-limits": templ.Join(LimitsSection(LimitsForm{Rows: []LimitRow{{Who: "default", Name: "Everybody", Period: "month", Cost: "1.50"}, {Who: "user u", Name: hostile, Base: "as the role"}}}),
+			AllowanceSection(Allowance{Period: "week", Standing: chat.UsageStanding{SpentMicros: 5, LimitMicros: 5, SpentTokens: 1, LimitTokens: chat.NoLimit}})),
 		"login": LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", Code: `"><b>`}),
 	}
 	for name, c := range tests {
