@@ -229,6 +229,12 @@ func (d *draft) generation() int64 {
 	return d.d.Generation
 }
 
+func (d *draft) unsavedBytes() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unsaved
+}
+
 // unsavedChunk takes what no checkpoint holds yet; nil when there is nothing. n is the chunk's number within the Step.
 func (d *draft) unsavedChunk(now time.Time) (chunk *chat.DraftChunk, n int) {
 	d.mu.Lock()

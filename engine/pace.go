@@ -114,6 +114,14 @@ func (s *saver) grew(unsaved int) error {
 	return nil
 }
 
+// room is asked before a piece of that many bytes: what is unsaved is written first where both together would be too much.
+func (s *saver) room(size int) error {
+	if s.r.draft.unsavedBytes()+size <= s.bytes {
+		return nil
+	}
+	return s.save(nil)
+}
+
 // end stops the timer and waits for a write that is under way.
 func (s *saver) end() {
 	s.mu.Lock()

@@ -125,6 +125,9 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 			r.e.feed.touch(r.id)
 			return nil
 		}
+		if err := r.save.room(len(d.Text) + len(d.Reasoning)); err != nil {
+			return err
+		}
 		unsaved := r.draft.grow(d, now)
 		r.pace.grew()
 		return r.save.grew(unsaved)
