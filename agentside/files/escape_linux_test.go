@@ -224,3 +224,34 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestHardLinksToOurOwnFiles: the appliance's token is not read under a name that lies in the Workspace; other files with two names are.
+func TestHardLinksToOurOwnFiles(t *testing.T) {
+	f := tree(t, map[string]string{"one": "needle one\n"})
+	own := t.TempDir()
+	if err := os.WriteFile(filepath.Join(own, "cli.token"), []byte("needle hf_secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f = New(Options{Dir: f.dir, Refused: []string{own, filepath.Join(own, "none")}})
+	for from, to := range map[string]string{filepath.Join(own, "cli.token"): "innocent", filepath.Join(f.dir, "one"): "two"} {
+		if err := os.Link(from, filepath.Join(f.dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if raw, err := f.Raw(t.Context(), "innocent", 0); refusal(err) != "outside_workspace" {
+		t.Errorf("read %q, %v", raw.Bytes, err)
+	}
+	if lines, err := f.Lines(t.Context(), chat.LinesQuery{Path: "innocent"}); refusal(err) != "outside_workspace" {
+		t.Errorf("read %q, %v", lines.Content, err)
+	}
+	if w, err := f.Write(t.Context(), chat.WriteRequest{Path: "innocent", Content: []byte("x")}); refusal(err) != "outside_workspace" {
+		t.Errorf("wrote %+v, %v", w, err)
+	}
+	if raw, err := f.Raw(t.Context(), "two", 0); err != nil || string(raw.Bytes) != "needle one\n" {
+		t.Errorf("read %q, %v", raw.Bytes, err)
+	}
+	found, err := f.Find(t.Context(), chat.FindQuery{Kind: chat.FindContent, Pattern: "needle"})
+	if err != nil || strings.Contains(fmt.Sprint(found), "hf_secret") || !strings.Contains(fmt.Sprint(found), "needle one") {
+		t.Errorf("found %+v, %v", found, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -95,11 +96,35 @@ func (p *place) open() (*os.File, os.FileInfo, error) {
 		file.Close()
 		return nil, nil, osRefusal(p.shown, "read", err)
 	}
-	if err := p.wantRegular(info); err != nil {
+	err = p.wantRegular(info)
+	if err == nil && p.ours(info) {
+		err = outside(p.shown)
+	}
+	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// ours: the file is one of the appliance's own under another name. What cannot be compared is taken for one.
+func (p *place) ours(info os.FileInfo) bool {
+	if !manyNames(info) {
+		return false
+	}
+	for _, dir := range p.refused {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return true
+		}
+		for _, e := range entries {
+			own, err := os.Lstat(filepath.Join(dir, e.Name()))
+			if err == nil && os.SameFile(own, info) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *place) wantRegular(info os.FileInfo) error {

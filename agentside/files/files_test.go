@@ -311,6 +311,9 @@ func TestProtected(t *testing.T) {
 		".cursorrules", ".mcp.json", ".envrc", "sub/.envrc", ".vscode/tasks.json", "a/.vscode/settings.json", ".idea/x/y.xml", ".holdfast/x",
 		"skills/make/SKILL.md", "skills/new", ".claude/skills/a/SKILL.md", ".agents/skills/a", ".codex/skills/x", ".bashrc", "home/.profile",
 		".config/fish/config.fish", "sub/.git/config", ".git/modules/m/config", "sub/.git", "plugin.json", f.dir + "/.git/config", "src/../.envrc",
+		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/x", ".cursor/mcp.json", ".cursor/rules/x.mdc", ".codex/config.toml",
+		".husky/pre-commit", "GEMINI.md", "AGENTS.override.md", ".github/copilot-instructions.md", ".git/rebase-merge/git-rebase-todo",
+		".git/sequencer/todo",
 	} {
 		if _, err := f.Write(t.Context(), chat.WriteRequest{Path: path, Content: []byte("evil"), DryRun: true}); refusal(err) != "protected" {
 			t.Errorf("write %s: %v", path, err)

@@ -55,7 +55,8 @@ func (w *walk) search(ctx context.Context, name string) error {
 		w.left.large++
 		return nil
 	}
-	p := &place{root: w.place.root, dir: w.place.dir, rel: filepath.FromSlash(name), shown: name, info: info, temp: w.place.temp}
+	p := &place{root: w.place.root, dir: w.place.dir, rel: filepath.FromSlash(name), shown: name, info: info, temp: w.place.temp,
+		refused: w.place.refused}
 	data, err := p.read(ctx, maxFileGrep)
 	if err != nil {
 		w.left.unreadable++

@@ -19,3 +19,9 @@ func keepOwner(file *os.File, old fs.FileInfo) error {
 	}
 	return file.Chown(int(stat.Uid), int(stat.Gid))
 }
+
+// manyNames: the file has more than one name, so that where it was found does not say whose it is.
+func manyNames(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Nlink > 1
+}

@@ -16,10 +16,14 @@ import (
 var (
 	// protectedAnywhere are names at any depth: what reads them looks in every repository and every directory it enters.
 	protectedAnywhere = []string{
-		".mcp.json", "AGENTS.md", "CLAUDE.md", ".cursorrules", ".envrc", ".vscode", ".idea", ".holdfast", "plugin.json",
+		".mcp.json", "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
+		".clinerules", ".cursor", ".github/copilot-instructions.md", ".github/instructions", ".envrc", ".vscode", ".idea", ".holdfast",
+		"plugin.json", ".husky", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".claude/commands",
+		".claude/agents", ".codex/config.toml", ".gemini/settings.json",
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 		".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".config/fish",
 		".git/config", ".git/config.worktree", ".git/hooks", ".git/modules", ".git/worktrees", ".git/commondir",
+		".git/rebase-merge", ".git/rebase-apply", ".git/sequencer",
 		".agents/skills", ".claude/skills", ".codex/skills", ".agents/plugins", ".claude/plugins", ".codex/plugins",
 	}
 	// protectedTop are names in the Workspace's directory itself; deeper they are ordinary.

@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
@@ -50,8 +51,15 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 // Markdown renders one piece of Markdown. Raw HTML is dropped, images become their description with the address as a link, so that nothing is loaded from another
 // host; headings start at level 3, below those of the page.
 func Markdown(src string) HTML {
+	src = clean(src)
+	// Marks that never close cost the engine time by the square of their line; a line of that length is no prose.
+	for line := range strings.Lines(src) {
+		if len(line) > maxBlock {
+			return HTML("<p>" + html.EscapeString(src) + "</p>")
+		}
+	}
 	var out bytes.Buffer
-	if err := engine().Convert([]byte(clean(src)), &out); err != nil {
+	if err := engine().Convert([]byte(src), &out); err != nil {
 		// Convert fails only when its writer does; a page then shows the source.
 		return HTML("<p>" + html.EscapeString(src) + "</p>")
 	}

@@ -205,3 +205,16 @@ func FuzzDiff(f *testing.F) {
 		}
 	})
 }
+
+// TestEndlessLines: a line that no person writes is shown as it is, and is not parsed: what is left open in it would cost minutes.
+func TestEndlessLines(t *testing.T) {
+	for _, mark := range []string{"[a](b", "<b>*_", "[", "`"} {
+		src := strings.Repeat(mark, maxBlock/len(mark)+1)
+		if got, want := Markdown("one\n"+src), HTML("<p>one\n"+html.EscapeString(src)+"</p>"); got != want {
+			t.Errorf("%q is parsed: %.60q", mark, got)
+		}
+	}
+	if got := Markdown(strings.Repeat("*a*\n\n", maxBlock)); !strings.HasPrefix(string(got), "<p><em>a</em></p>") {
+		t.Errorf("many short lines are not parsed: %.60q", got)
+	}
+}
