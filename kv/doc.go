@@ -17,6 +17,9 @@
 // list is not stored, because UpdatedAt moves with every transition: Chats scans the fixed heads of the Chat records, which is linear in
 // the number of Chats, exact inside the transaction, and costs no page of any commit.
 //
+// Sums. A usage entry is added up in the same transaction, by person and day, and by person, day and family; the check holds sums and
+// entries together. A sum that cannot be read is made anew by the next entry of its day.
+//
 // Ids are UUIDs in their 36 character form; anything else is refused. Raw JSON inside of records comes back compact (white space between
 // tokens is lost), invalid UTF-8 comes back as U+FFFD, NUL bytes survive.
 package kv
