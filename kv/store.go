@@ -296,7 +296,8 @@ func (s *Store) note(err error) {
 }
 
 func isNoSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, bolterrors.ErrMaxSizeReached)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) ||
+		errors.Is(err, bolterrors.ErrMaxSizeReached)
 }
 
 // syncDir makes renames in a directory durable.
