@@ -60,30 +60,41 @@ func (r *rig) fill() bool {
 	return full
 }
 
+// fullRig runs a Chat whose first Call fills the store, and waits until its Step waits for room; makeRoom gives some back.
+func fullRig(t *testing.T) (r *rig, id chat.ID, v engine.View, makeRoom func()) {
+	t.Helper()
+	filled := make(chan bool, 1)
+	fill := &probe{name: "fill", run: func(context.Context, chat.Env, json.RawMessage) chat.Result {
+		filled <- r.fill()
+		return chat.Result{Content: strings.Repeat("x", 30_000)}
+	}}
+	r = prepareRig(t, setup{maxBytes: 8 << 20, tools: []chat.Tool{fill}, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		if p.User() == "go" && len(p.Results()) == 0 {
+			return scripted.Reply{Frames: append(scripted.Words("I fill it."), scripted.Frame{Calls: []scripted.Call{toolCall("fill", `{}`)}})}
+		}
+		return echo(p)
+	}}})
+	old, _ := r.bulk(200, 4096)
+	id = r.create("go")
+	r.send(id, "queued", "")
+	r.start()
+	if !<-filled {
+		t.Fatal("the store never got full")
+	}
+	v = r.until(id, "the wait for room", func(v engine.View) bool { return v.Draft != nil && v.Draft.Retry != nil && v.Draft.Retry.Kind == chat.KindNoSpace })
+	return r, id, v, func() {
+		r.update(func(tx *kv.Tx) error { return tx.DeleteFamily(old) })
+		if _, err := r.store.PurgeFamilies(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestCase09AFullStore: a Step that cannot be committed keeps its Draft, publishes nothing and takes nothing; when there is room again it
 // goes on, and the queue is taken.
 func TestCase09AFullStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		filled := make(chan bool, 1)
-		fill := &probe{name: "fill", run: func(context.Context, chat.Env, json.RawMessage) chat.Result {
-			filled <- r.fill()
-			return chat.Result{Content: strings.Repeat("x", 30_000)}
-		}}
-		r = prepareRig(t, setup{maxBytes: 8 << 20, tools: []chat.Tool{fill}, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
-			if p.User() == "go" && len(p.Results()) == 0 {
-				return scripted.Reply{Frames: append(scripted.Words("I fill it."), scripted.Frame{Calls: []scripted.Call{toolCall("fill", `{}`)}})}
-			}
-			return echo(p)
-		}}})
-		old, _ := r.bulk(200, 4096)
-		id := r.create("go")
-		r.send(id, "queued", "")
-		r.start()
-		if !<-filled {
-			t.Fatal("the store never got full")
-		}
-		v := r.until(id, "the wait for room", func(v engine.View) bool { return v.Draft != nil && v.Draft.Retry != nil && v.Draft.Retry.Kind == chat.KindNoSpace })
+		r, id, v, makeRoom := fullRig(t)
 		if len(v.Draft.Parts) != 3 || v.Draft.Parts[0].Text != "I fill it." || v.Draft.Parts[2].Result == nil || len(v.Messages) != 1 || len(v.Queue) != 1 {
 			t.Fatalf("%d parts in the draft, %d queued\n%s", len(v.Draft.Parts), len(v.Queue), transcript(v.Messages))
 		}
@@ -95,12 +106,20 @@ func TestCase09AFullStore(t *testing.T) {
 		if got := r.view(id).Chat.Version; got != version {
 			t.Errorf("version %d after %d", got, version)
 		}
-		r.update(func(tx *kv.Tx) error { return tx.DeleteFamily(old) })
-		if _, err := r.store.PurgeFamilies(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		makeRoom()
 		v = r.rest(id)
 		said(t, v, "user: go", "assistant: I fill it. fill({})", `tool: fill = {"output":"`+strings.Repeat("x", 30_000)+`"}`, "assistant: re: go", "user: queued", "assistant: re: queued")
+	})
+}
+
+// TestInterruptOfAStepThatWaitsForRoom stores the Step as it is: its Calls have run.
+func TestInterruptOfAStepThatWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, id, _, makeRoom := fullRig(t)
+		makeRoom()
+		r.interrupt(id)
+		v := r.rest(id)
+		said(t, v, "user: go", "assistant: I fill it. fill({})", `tool: fill = {"output":"`+strings.Repeat("x", 30_000)+`"}`, "user: queued", "assistant: re: queued")
 	})
 }
 
