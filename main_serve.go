@@ -27,6 +27,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/search"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -234,6 +235,7 @@ type house struct {
 	engine  *engine.Engine
 	account *account.Room
 	models  *model.Room
+	search  *search.Room
 	demo    *scripted.Running
 	metrics *metric.Registry
 	log     *slog.Logger
@@ -274,21 +276,22 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	elsewhere := newOthers(o.slots)
 	elsewhere.serve(models, hidden)
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
+	find := search.New(search.Options{Store: store, Log: log})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
 		Forget: places.Forget, HalveWindow: models.HalveWindow, Limit: costs.Check,
-		Metric: metrics, Log: log, Bounds: o.bounds})
+		Committed: find.Committed, Metric: metrics, Log: log, Bounds: o.bounds})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
-	h := &house{store: store, engine: eng, account: accounts, models: models, demo: demo, metrics: metrics, log: log}
+	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
-		used := usage.NewGuarded(costs, guard)
-		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Usage: used, Log: log, Dev: o.develop.gallery,
+		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
+		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(site.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Usage: used, Log: log,
+		routes := append(site.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, site, nil
 	}
@@ -316,6 +319,8 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.engine.Start(ctx)); err != nil {
 		return early, errors.Join(err, closeAll(all))
 	}
+	h.search.Start()
+	defer h.search.Close()
 	var kept sync.WaitGroup
 	defer kept.Wait()
 	kept.Go(func() { h.keep(base) })

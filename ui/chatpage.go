@@ -27,7 +27,7 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	nav, err := s.nav(ctx, p, id)
+	nav, err := s.nav(r, id)
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
@@ -53,7 +53,7 @@ func draftEntry(before []view.Entry, d view.Draft) view.Entry {
 // chatView is the middle column without its entries.
 func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) view.Chat {
 	c := v.Chat
-	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Pinned: c.PinOrder > 0, Rest: rest(c)}
+	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Pinned: c.PinOrder > 0, Labels: labels(c), Rest: rest(c)}
 	if v.Config != nil {
 		out.Model = v.Config.Name
 	}

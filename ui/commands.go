@@ -79,6 +79,31 @@ func (s *Site) setArchived(w http.ResponseWriter, r *http.Request, archived bool
 	})
 }
 
+// pin puts a Chat below those that are pinned already.
+func (s *Site) pin(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		first, err := s.chats.List(ctx, p, engine.ListInput{Limit: 200})
+		if err != nil {
+			return nil, err
+		}
+		last := 0
+		for _, c := range first.Chats {
+			if c.ID != chatID(r) {
+				last = max(last, c.PinOrder)
+			}
+		}
+		order := last + 1
+		return s.chats.Amend(ctx, p, engine.AmendInput{ChatID: chatID(r), PinOrder: &order})
+	})
+}
+
+func (s *Site) unpin(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) {
+		none := 0
+		return s.chats.Amend(ctx, p, engine.AmendInput{ChatID: chatID(r), PinOrder: &none})
+	})
+}
+
 func (s *Site) deleteChat(w http.ResponseWriter, r *http.Request) {
 	_, err := s.chats.Delete(r.Context(), gate.Principal(r.Context()), engine.DeleteInput{ChatID: chatID(r)})
 	if err != nil {

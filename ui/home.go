@@ -46,7 +46,7 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 // newChat shows the form of a new Chat, with what was typed when a try was refused.
 func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n view.NewChatPage) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
-	nav, err := s.nav(ctx, p, "")
+	nav, err := s.nav(r, "")
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return

@@ -3,13 +3,18 @@ package ui
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
+	"holdfast/engine/search"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
 )
@@ -17,18 +22,53 @@ import (
 // listed is how many Chats the sidebar holds.
 const listed = 100
 
+// listedMost is how many it can be asked to hold; what is further down is searched for.
+const listedMost = 2000
+
+// wanted is how many Chats a page asks its sidebar to hold.
+func wanted(r *http.Request) int {
+	n, err := strconv.Atoi(r.URL.Query().Get("listed"))
+	if err != nil {
+		return listed
+	}
+	return min(max(n, listed), listedMost)
+}
+
 // nav is the sidebar of a page; here is the Chat that is open, "" for none.
-func (s *Site) nav(ctx context.Context, p chat.Principal, here chat.ID) (view.Nav, error) {
-	list, err := s.chatList(ctx, p, here)
+func (s *Site) nav(r *http.Request, here chat.ID) (view.Nav, error) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	list, err := s.chatList(ctx, p, here, wanted(r))
 	return view.Nav{List: list, Server: s.serverNote(ctx, p)}, err
 }
 
-func (s *Site) chatList(ctx context.Context, p chat.Principal, here chat.ID) (view.ChatList, error) {
-	out, err := s.chats.List(ctx, p, engine.ListInput{Limit: listed})
-	if err != nil {
-		return view.ChatList{}, err
+// chatList is the newest Chats, as many as the sidebar holds.
+func (s *Site) chatList(ctx context.Context, p chat.Principal, here chat.ID, want int) (view.ChatList, error) {
+	all := engine.ListOutput{Unread: map[chat.ID]bool{}, HasMore: true}
+	in := engine.ListInput{}
+	for all.HasMore && len(all.Chats) < want {
+		in.Limit = min(want-len(all.Chats), listed)
+		page, err := s.chats.List(ctx, p, in)
+		if err != nil {
+			return view.ChatList{}, err
+		}
+		all.HasMore = page.HasMore
+		for _, c := range page.Chats {
+			in.AfterID = c.ID
+			// A Chat that moved up between two pages may come twice.
+			if _, twice := all.Unread[c.ID]; !twice {
+				all.Chats = append(all.Chats, c)
+				all.Unread[c.ID] = page.Unread[c.ID]
+			}
+		}
 	}
-	return groups(out, here, clock(time.Now())), nil
+	out := groups(all, here, clock(time.Now()))
+	if want > listed {
+		out.Listed = want
+	}
+	if all.HasMore && want < listedMost {
+		out.More = want + listed
+	}
+	return out, nil
 }
 
 // groups sorts Chats under Pinned, Today, Yesterday, This week and Older.
@@ -62,7 +102,7 @@ func groups(list engine.ListOutput, here chat.ID, now time.Time) view.ChatList {
 }
 
 func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
-	row := view.ChatRow{ID: string(c.ID), Title: c.Title, Summary: c.LastTurnSummary, State: view.ChatResting, When: whenOf(clock(c.UpdatedAt), now)}
+	row := view.ChatRow{ID: string(c.ID), Labels: labels(c), Title: c.Title, Summary: c.LastTurnSummary, State: view.ChatResting, When: whenOf(clock(c.UpdatedAt), now)}
 	switch c.State {
 	case chat.Pending, chat.Running, chat.Interrupting:
 		row.State, row.When = view.ChatRunning, "now"
@@ -77,6 +117,15 @@ func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
 		}
 	}
 	return row
+}
+
+// labels are a Chat's labels in order, as "key=value".
+func labels(c *chat.Chat) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
+		out = append(out, key+"="+c.Labels[key])
+	}
+	return out
 }
 
 func whenOf(at, now time.Time) string {
@@ -144,18 +193,49 @@ func (s *Site) searchChats(w http.ResponseWriter, r *http.Request) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	q := r.URL.Query().Get("q")
 	hits := view.Hits{Query: q}
-	if q != "" {
-		out, err := s.chats.List(ctx, p, engine.ListInput{Query: q, Limit: listed})
-		if err != nil {
-			hits.Problem = sentence(err)
-		}
-		for _, c := range out.Chats {
-			row := chatRow(c, clock(time.Now()))
-			row.Query = q
-			hits.Rows = append(hits.Rows, row)
-		}
+	if strings.TrimSpace(q) != "" {
+		s.fillHits(ctx, p, wanted(r), &hits)
 	}
 	s.fragment(w, r, view.SearchHits(hits))
+}
+
+// fillHits searches until there are as many hits as wanted.
+func (s *Site) fillHits(ctx context.Context, p chat.Principal, want int, hits *view.Hits) {
+	in := search.SearchInput{Query: hits.Query}
+	now := clock(time.Now())
+	for more := true; more && len(hits.Rows) < want; {
+		in.Limit = min(want-len(hits.Rows), listed)
+		out, err := s.o.Search.Search(ctx, p, in)
+		if err != nil {
+			hits.Problem = sentence(err)
+			return
+		}
+		hits.Searched, hits.Unreadable, more = out.Searched, out.Unreadable, out.HasMore
+		for _, h := range out.Hits {
+			in.AfterID = h.Chat.ID
+			hits.Rows = append(hits.Rows, hitRow(h, hits.Query, now))
+		}
+		if more && want < listedMost {
+			hits.More = want + listed
+		} else {
+			hits.More = 0
+		}
+	}
+}
+
+// hitRow leads to the Message that was found, and shows it in place of the Chat's summary.
+func hitRow(h search.Hit, query string, now time.Time) view.ChatRow {
+	row := chatRow(h.Chat, now)
+	row.Query, row.Unread = query, h.Unread
+	if h.Message == nil {
+		return row
+	}
+	row.Summary = h.Snippet.Text
+	row.Anchor = "m-" + strconv.FormatInt(int64(h.Message.ID), 10)
+	if h.Message.Role == chat.RoleAssistant {
+		row.Anchor = "s-" + strconv.FormatInt(stepNumber(h.Message), 10)
+	}
+	return row
 }
 
 // sentence is what a person may read of an error.

@@ -31,6 +31,8 @@ type chatReader struct {
 	epoch   int64
 	last    chat.MessageID
 	phase   view.Phase
+	// listed is how many Chats the page's sidebar holds.
+	listed int
 }
 
 // chatStream is the one stream of a chat page. The first frame brings the page from what it says it shows (at) to the present.
@@ -53,7 +55,7 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 		endStream(w, r, err)
 		return
 	}
-	reader := &chatReader{s: s, p: p, id: id, out: openFrames(w)}
+	reader := &chatReader{s: s, p: p, id: id, out: openFrames(w), listed: wanted(r)}
 	at := r.Header.Get("Last-Event-ID")
 	if at == "" {
 		at = r.URL.Query().Get("at")
@@ -63,6 +65,12 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 	defer s.seen(context.WithoutCancel(ctx), p, id)
 	if err := reader.whole(ctx, v); err != nil {
 		return
+	}
+	if reader.listed > listed {
+		// The page has asked for more than its document held.
+		if err := reader.list(ctx); err != nil {
+			return
+		}
 	}
 	err = reader.follow(ctx, watch.C, list.C)
 	if err != nil && ctx.Err() == nil {
@@ -130,7 +138,7 @@ func (c *chatReader) follow(ctx context.Context, wakes, list <-chan struct{}) er
 }
 
 func (c *chatReader) list(ctx context.Context) error {
-	list, err := c.s.chatList(ctx, c.p, c.id)
+	list, err := c.s.chatList(ctx, c.p, c.id, c.listed)
 	if err != nil {
 		return err
 	}
@@ -231,7 +239,7 @@ func (s *Site) listStream(w http.ResponseWriter, r *http.Request) {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {
-		chats, err := s.chatList(ctx, p, "")
+		chats, err := s.chatList(ctx, p, "", wanted(r))
 		if err != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/model"
+	"holdfast/engine/search"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gallery"
@@ -25,6 +26,7 @@ type Options struct {
 	Account    *account.Guarded
 	Models     *model.Guarded
 	Workspaces *workspace.Guarded
+	Search     *search.Guarded
 	Usage      *usage.Guarded
 	Log        *slog.Logger
 	Dev        bool
@@ -104,6 +106,8 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/compact", s.compact),
 		user("POST /chats/{id}/archive", s.archive),
 		user("POST /chats/{id}/unarchive", s.unarchive),
+		user("POST /chats/{id}/pin", s.pin),
+		user("POST /chats/{id}/unpin", s.unpin),
 		user("POST /chats/{id}/delete", s.deleteChat),
 		user("POST /chats/{id}/title", s.rename),
 		user("POST /chats/{id}/settings", s.settings),

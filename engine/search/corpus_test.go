@@ -329,13 +329,13 @@ func (c *corpus) checkHit(h Hit, words []string) {
 	if len(words) == 0 || hasAll([]string{h.Chat.Title}, words) {
 		return
 	}
-	if h.Message == 0 || len(h.Snippet.Marks) == 0 {
+	if h.Message == nil || len(h.Snippet.Marks) == 0 {
 		c.t.Fatalf("the hit %+v for %q shows nothing", h, words)
 	}
 	err := c.s.View(context.Background(), func(tx *kv.Tx) error {
-		m, found, err := tx.Message(h.Chat.ID, h.Message)
+		m, found, err := tx.Message(h.Chat.ID, h.Message.ID)
 		if err == nil && (!found || m.Deleted || len(searched(m)) == 0) {
-			err = fmt.Errorf("message %d of the hit is not one that a person sees", h.Message)
+			err = fmt.Errorf("message %d of the hit is not one that a person sees", h.Message.ID)
 		}
 		return err
 	})

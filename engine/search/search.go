@@ -29,11 +29,11 @@ type SearchOutput struct {
 	Unreadable int
 }
 
-// Hit is a Chat that matches. Message is where most of the words stand, 0 when all stand in the title or none were asked for.
+// Hit is a Chat that matches. Message is the one that shows the most words, nil when all stand in the title or none were asked for.
 type Hit struct {
 	Chat    *chat.Chat
 	Unread  bool
-	Message chat.MessageID
+	Message *chat.Message
 	Snippet Snippet
 }
 
@@ -267,7 +267,7 @@ func (s *searcher) show(tx *kv.Tx, h *Hit, messages []chat.MessageID) error {
 		}
 		for _, text := range searched(m) {
 			if piece, shown := snippetOf(text, s.q.Words); shown > best {
-				h.Message, h.Snippet, best = m.ID, piece, shown
+				h.Message, h.Snippet, best = m, piece, shown
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/model"
+	"holdfast/engine/search"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
@@ -19,6 +20,7 @@ type Options struct {
 	Account    *account.Guarded
 	Models     *model.Guarded
 	Workspaces *workspace.Guarded
+	Search     *search.Guarded
 	Usage      *usage.Guarded
 	Log        *slog.Logger
 	Version    string

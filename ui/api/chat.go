@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/search"
 	"holdfast/ui/api/client"
 )
 
@@ -22,7 +23,7 @@ func (a *API) chatEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: "/chats", summary: "List the caller's chats: pinned first, then the newest.",
 			query: []parameter{
-				{name: "q", describes: "Words of the title; archived:true, status:STATUS, label:KEY=VALUE, workspace:ID and has:unread filter."},
+				{name: "q", describes: "Words of titles and messages; archived:true, status:STATUS, label:KEY=VALUE, workspace:ID and has:unread filter."},
 				{name: "limit", describes: "1 to 200, by default 50.", integer: true},
 				{name: "after_id", describes: "The last chat of the page before."}},
 			handler: answer(a, http.StatusOK, a.listChats), out: map[int]any{http.StatusOK: client.ChatPage{}}},
@@ -137,120 +138,39 @@ func (a *API) restore(q *request, _ none) (client.Restored, error) {
 	return client.Restored{Restored: append([]string{}, out.Restored...), Skipped: out.Skipped}, nil
 }
 
-// filter keeps the Chats of a query.
-type filter struct {
-	words     []string
-	archived  bool
-	unread    bool
-	status    chat.State
-	workspace chat.WorkspaceID
-	labels    map[string]string
-}
-
-// parseFilter reads q. A word with an unknown name before its colon is a word like any other.
-func parseFilter(q string) (filter, error) {
-	f := filter{labels: map[string]string{}}
-	bad := func(detail string) error { return chat.Invalid("q", detail) }
-	for _, word := range strings.Fields(q) {
-		name, value, _ := strings.Cut(word, ":")
-		switch name {
-		case "archived":
-			if value != "true" && value != "false" {
-				return f, bad("archived: is true or false")
-			}
-			f.archived = value == "true"
-		case "has":
-			if value != "unread" {
-				return f, bad("has: is unread")
-			}
-			f.unread = true
-		case "status":
-			f.status = chat.State(value)
-			if !isState(f.status) {
-				return f, bad("status: is one of " + oneOf(chat.States))
-			}
-		case "workspace":
-			f.workspace = chat.WorkspaceID(value)
-		case "label":
-			key, wanted, ok := strings.Cut(value, "=")
-			if !ok || key == "" {
-				return f, bad("label: is followed by KEY=VALUE")
-			}
-			f.labels[key] = wanted
-		default:
-			f.words = append(f.words, word)
-		}
-	}
-	return f, nil
-}
-
-func isState(s chat.State) bool {
-	for _, known := range chat.States {
-		if s == known {
-			return true
-		}
-	}
-	return false
-}
-
-func (f filter) keeps(c *chat.Chat, unread bool) bool {
-	for key, value := range f.labels {
-		if have, ok := c.Labels[key]; !ok || have != value {
-			return false
-		}
-	}
-	return (f.status == "" || c.State == f.status) && (f.workspace == "" || c.WorkspaceID == f.workspace) && (!f.unread || unread)
-}
-
-// selects says whether keeps can refuse anything.
-func (f filter) selects() bool {
-	return f.unread || f.status != "" || f.workspace != "" || len(f.labels) > 0
-}
-
 func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 	out := client.ChatPage{Chats: []client.Chat{}}
 	limit, err := q.limit()
 	if err != nil {
 		return out, err
 	}
-	f, err := parseFilter(q.query.Get("q"))
-	if err != nil {
+	add := func(c *chat.Chat, unread bool) {
+		phase := chat.Phase("")
+		if c.State == chat.Pending {
+			phase = chat.PhaseQueued
+		}
+		out.Chats = append(out.Chats, shownChat(c, q.who, phase, unread))
+	}
+	query, after := q.query.Get("q"), chat.ID(q.query.Get("after_id"))
+	if strings.TrimSpace(query) != "" {
+		found, err := a.o.Search.Search(q.ctx(), q.who, search.SearchInput{Query: query, Limit: limit, AfterID: after})
+		for _, h := range found.Hits {
+			add(h.Chat, h.Unread)
+		}
+		out.HasMore = found.HasMore
 		return out, err
 	}
-	in := engine.ListInput{Query: strings.Join(f.words, " "), Archived: f.archived, Limit: limit, AfterID: chat.ID(q.query.Get("after_id"))}
-	if in.AfterID != "" {
-		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: in.AfterID}); err != nil {
+	if after != "" {
+		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: after}); err != nil {
 			return out, badCursor(err)
 		}
 	}
-	if f.selects() {
-		in.Limit = 200
+	page, err := a.o.Chats.List(q.ctx(), q.who, engine.ListInput{Limit: limit, AfterID: after})
+	for _, c := range page.Chats {
+		add(c, page.Unread[c.ID])
 	}
-	for {
-		page, err := a.o.Chats.List(q.ctx(), q.who, in)
-		if err != nil {
-			return out, err
-		}
-		for _, c := range page.Chats {
-			in.AfterID = c.ID
-			if !f.keeps(c, page.Unread[c.ID]) {
-				continue
-			}
-			if len(out.Chats) == limit {
-				out.HasMore = true
-				return out, nil
-			}
-			phase := chat.Phase("")
-			if c.State == chat.Pending {
-				phase = chat.PhaseQueued
-			}
-			out.Chats = append(out.Chats, shownChat(c, q.who, phase, page.Unread[c.ID]))
-		}
-		if !page.HasMore || !f.selects() {
-			out.HasMore = page.HasMore
-			return out, nil
-		}
-	}
+	out.HasMore = page.HasMore
+	return out, err
 }
 
 // badCursor: a page cannot go on behind a Chat that is not there.

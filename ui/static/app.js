@@ -276,12 +276,8 @@ const acts = {
     if (ok) compose(text)
   },
   start(b) { compose(b.dataset.says) },
-  unsearch() {
-    const input = document.querySelector('.sidebar input[type=search]')
-    input.value = ''
-    input.dispatchEvent(new Event('input', { bubbles: true }))
-    input.focus()
-  },
+  unsearch() { seek('') },
+  seek(b) { seek(b.dataset.q) },
   tab(b) {
     for (const tab of b.parentElement.children) {
       const on = tab === b
@@ -317,16 +313,35 @@ function interrupt() {
   escAt = Date.now()
   toast('Press Esc once more to interrupt the model.')
 }
+const field = () => document.querySelector('.sidebar input[type=search]')
+function seek(text) {
+  const input = field()
+  const drawer = input.closest('[popover]:not(:popover-open)')
+  if (drawer && getComputedStyle(drawer).display === 'none') drawer.showPopover()
+  input.value = text
+  input.dispatchEvent(new Event('input', { bubbles: true }))
+  input.focus()
+}
+// From the search field down into what was found and back up.
+function hits(e) {
+  const rows = [...document.querySelectorAll('#hits .row-chat')], at = rows.indexOf(e.target)
+  if (e.target !== field() && at < 0) return
+  const to = { ArrowDown: rows[at + 1], ArrowUp: at > 0 ? rows[at - 1] : field() }[e.key]
+  if (to) { e.preventDefault(); to.focus() }
+  if (e.key === 'Enter' && at < 0 && rows[0]) { e.preventDefault(); rows[0].click() }
+  if (e.key === 'Escape' && field().value) { e.preventDefault(); seek('') }
+}
 function chat(step) {
   const rows = [...document.querySelectorAll('#chats .row-chat')]
   const here = rows.findIndex(r => r.classList.contains('is-here'))
   rows[Math.min(rows.length - 1, Math.max(0, here + step))]?.click()
 }
 function keys(e) {
+  hits(e)
   if (e.key === 'Escape' && !e.defaultPrevented && !document.querySelector('dialog[open], :popover-open')) return interrupt()
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest('input, textarea, select, [contenteditable], dialog')) {
     if ((e.ctrlKey || e.metaKey) && e.key === 'k') {
-      const input = document.querySelector('.sidebar input[type=search]')
+      const input = field()
       if (input) { e.preventDefault(); input.focus() }
     }
     return

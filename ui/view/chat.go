@@ -23,6 +23,8 @@ type Chat struct {
 	Untrusted bool
 	Archived  bool
 	Pinned    bool
+	// Labels are "key=value".
+	Labels []string
 
 	Entries []Entry
 	// Older: there are Messages before Entries.

@@ -144,9 +144,18 @@ func postForm(url string) string {
 
 // streamExpr opens the page's one stream, with the ids of the last two elements of #log, so that the stream begins with what is missing there; and closes it while the page is hidden: the browser allows six connections to a host.
 func streamExpr(url string) string {
-	return "const c=document.getElementById('log')?.lastElementChild;el._s?.abort();if(!document.hidden)@get(" + js(url) +
-		"+(c?'?at='+c.id+'.'+(c.previousElementSibling?.id||''):''),{openWhenHidden:true,requestCancellation:el._s=new AbortController(),retry:'always'," +
+	sep := "?"
+	if strings.Contains(url, "?") {
+		sep = "&"
+	}
+	return "const c=document.getElementById('log')?.lastElementChild;el._s?.abort();if(!document.hidden)@get(" + js(url+sep) +
+		"+'listed='+(document.getElementById('chats')?.dataset.listed||'')+(c?'&at='+c.id+'.'+(c.previousElementSibling?.id||''):''),{openWhenHidden:true,requestCancellation:el._s=new AbortController(),retry:'always'," +
 		"retryMaxCount:Infinity,retryInterval:200,retryScaler:1.5,retryMaxWait:2000,payload:{}})"
+}
+
+// moreExpr lets the list of chats hold n from now on: the stream opens anew and fills it.
+func moreExpr(n int) string {
+	return "document.getElementById('chats').dataset.listed=" + strconv.Itoa(n) + ";document.getElementById('stream').dispatchEvent(new CustomEvent('relist'))"
 }
 
 // awayExpr shows the pill while the stream is away: there is no event for a connection, so the first patch takes it off.

@@ -25,8 +25,9 @@ type ServerNote struct {
 type ChatList struct {
 	Groups  []ChatGroup
 	Problem string
-	// More is the address of the next page of the list, "" at its end.
-	More string
+	// Listed is how many chats the list was asked to hold, 0 for the usual number; More how many to ask for next, 0 at its end.
+	Listed int
+	More   int
 }
 
 // ChatGroup is Pinned, Today, Yesterday, This week or Older.
@@ -46,28 +47,35 @@ const (
 	ChatResting ChatState = "at rest"
 )
 
-// ChatRow is one Chat of the sidebar. Title and Summary are plain; Marks are what a search found in them.
+// ChatRow is one Chat of the sidebar. Title, Summary and Labels are plain.
 type ChatRow struct {
-	ID      string
+	ID string
+	// Anchor is the element of the Chat's page that the row leads to, "" for none.
+	Anchor  string
 	Title   string
 	Summary string
-	When    string
-	State   ChatState
-	Adds    int
-	Dels    int
-	Here    bool
-	Unread  bool
-	Sub     bool
-	// Query is the text to mark in Title and Summary, "" outside of a search.
+	// Labels are "key=value".
+	Labels []string
+	When   string
+	State  ChatState
+	Adds   int
+	Dels   int
+	Here   bool
+	Unread bool
+	Sub    bool
+	// Query is what is marked in Title and Summary, "" outside of a search.
 	Query string
 }
 
-// Hits is the answer to a search in the sidebar; Searched is how many chats were looked at.
+// Hits is the answer to a search in the sidebar; Searched is how many chats were looked at, Unreadable how many of them are damaged,
+// More how many hits to ask for next, 0 when these are all.
 type Hits struct {
-	Query    string
-	Rows     []ChatRow
-	Searched int
-	Problem  string
+	Query      string
+	Rows       []ChatRow
+	Searched   int
+	Unreadable int
+	More       int
+	Problem    string
 }
 
 // Option is one choice of a select.

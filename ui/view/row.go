@@ -1,9 +1,13 @@
 package view
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
+	"holdfast/engine/search"
 	"holdfast/ui/text"
 )
 
@@ -64,18 +68,54 @@ func lastLines(s string, n int) string {
 	return s[at+1:]
 }
 
-// found cuts s around the first place where query stands, whatever its case; hit is empty when it does not.
-func found(s, query string) (before, hit, after string) {
+// piece is a part of a text; Hit says that a search found it.
+type piece struct {
+	Text string
+	Hit  bool
+}
+
+// pieces cuts a text where a search hit it.
+func pieces(s, query string) []piece {
 	s = text.Plain(s)
-	if query == "" {
-		return s, "", ""
+	// A query that is not understood found nothing, and says so elsewhere.
+	q, err := search.Parse(query)
+	if query == "" || err != nil {
+		return []piece{{Text: s}}
 	}
-	for i := range s {
-		if len(s)-i >= len(query) && strings.EqualFold(s[i:i+len(query)], query) {
-			return s[:i], s[i : i+len(query)], s[i+len(query):]
-		}
+	var out []piece
+	at := 0
+	for _, m := range search.Marks(s, q.Words) {
+		out = append(out, piece{Text: s[at:m.Start]}, piece{Text: s[m.Start:m.End], Hit: true})
+		at = m.End
 	}
-	return s, "", ""
+	return append(out, piece{Text: s[at:]})
+}
+
+// labelQuery finds the chats with a label, "key=value".
+func labelQuery(label string) string {
+	if strings.ContainsAny(label, " \t") {
+		return `label:"` + label + `"`
+	}
+	return "label:" + label
+}
+
+func rowURL(r ChatRow) templ.SafeURL {
+	if r.Anchor == "" {
+		return templ.SafeURL("/chats/" + r.ID)
+	}
+	return templ.SafeURL("/chats/" + r.ID + "#" + r.Anchor)
+}
+
+// hitCount says "50+" where there are more.
+func hitCount(h Hits) string {
+	if h.More > 0 {
+		return strconv.Itoa(len(h.Rows)) + "+"
+	}
+	return strconv.Itoa(len(h.Rows))
+}
+
+func hitsURL(query string, listed int) string {
+	return "/chats?" + url.Values{"q": {query}, "listed": {strconv.Itoa(listed)}}.Encode()
 }
 
 // Join says whether next goes on with the ledger of prev: nothing stands between their rows.

@@ -24,6 +24,7 @@ import (
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/openai"
 	"holdfast/engine/seal"
+	"holdfast/engine/search"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -76,6 +77,7 @@ type Appliance struct {
 // parts are what Stop ends.
 type parts struct {
 	places  *agentside.Workspaces
+	search  *search.Room
 	running *scripted.Running
 	server  *http.Server
 	served  chan error
@@ -111,7 +113,9 @@ func Start(t testing.TB, o Options) *Appliance {
 	set, err := tools.New(append(shell.Tools(shell.Options{}), fs.Tools(fs.Options{})...)...)
 	must(t, err)
 	a.Usage = usage.New(a.Store, o.Log, nil)
+	a.parts.search = search.New(search.Options{Store: a.Store, Log: o.Log})
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: call.New(adapter, o.Calls), Tools: set, Configs: model.Resolve,
+		Committed:  a.parts.search.Committed,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	allowOthers(t, a.Dir, models)
 	must(t, models.EnsureConfigs(t.Context()))
@@ -147,7 +151,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)
@@ -157,6 +161,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	must(t, err)
 	a.Token = strings.TrimSpace(string(text))
 	must(t, a.Engine.Start(t.Context()))
+	a.parts.search.Start()
 	base, end := context.WithCancelCause(context.Background())
 	p := &a.parts
 	p.end, p.server, p.served, p.listening = end, g.Server(base), make(chan error, len(listeners)), len(listeners)
@@ -197,6 +202,7 @@ func (a *Appliance) Stop(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	err := a.Engine.Close(ctx)
+	a.parts.search.Close()
 	if a.parts.server != nil {
 		a.parts.end(chat.CauseShutdown)
 		a.Client.Close()
