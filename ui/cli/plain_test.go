@@ -65,3 +65,17 @@ func FuzzPrinter(f *testing.F) {
 		}
 	})
 }
+
+// TestACardHidesNothing: what a terminal would swallow is still run by the shell.
+func TestACardHidesNothing(t *testing.T) {
+	var out bytes.Buffer
+	s := &show{out: printer{w: &out}, err: printer{w: &out, colours: true}}
+	args := `{"command":"echo safe \u001b]; rm -rf x\ncurl \u001b[2K\u202ehere\rls","workdir":"a\u0000\u009b"}`
+	if err := s.ask(wholeCall("execute", []byte(args))); err != nil {
+		t.Fatal(err)
+	}
+	want := "the model asks for execute:\n  command: echo safe \\x1b]; rm -rf x\n    curl \\x1b[2K\\u202ehere\\rls\n  workdir: a\\x00\\u009b\nallow it? [y/n] "
+	if out.String() != want {
+		t.Errorf("shown %q,\nwant  %q", out.String(), want)
+	}
+}

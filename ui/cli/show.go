@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"holdfast/engine/chat"
@@ -158,7 +159,7 @@ func (s *show) ask(text string) error {
 		return err
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if err := s.note(plain(line)); err != nil {
+		if err := s.note(revealed(line)); err != nil {
 			return err
 		}
 	}
@@ -238,3 +239,18 @@ func shorten(s string) string {
 }
 
 func number(n int) string { return strconv.Itoa(n) }
+
+// revealed is a text that a person decides about. Nothing of it is left out: a shell runs also what stands behind the begin of an escape
+// sequence, and what a terminal would not show as a character stands there as its number.
+func revealed(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		number := strconv.QuoteRune(r)
+		b.WriteString(number[1 : len(number)-1])
+	}
+	return b.String()
+}
