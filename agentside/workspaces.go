@@ -182,6 +182,11 @@ func (w *Workspaces) Resolve(_ context.Context, directory string) (string, error
 	if real == filepath.Dir(real) {
 		return invalid("the root of the file system cannot be a workspace; choose a directory in it")
 	}
+	for _, system := range []string{"/proc", "/sys", "/dev"} {
+		if real == system || system != "/dev" && strings.HasPrefix(real, system+"/") {
+			return invalid("%q shows the system and its processes, the appliance's own too; choose a directory with files", dir)
+		}
+	}
 	for _, own := range []string{w.data, w.state, w.temp} {
 		if lies, err := overlap(own, real); err != nil {
 			return invalid("%q cannot be compared with the appliance's own directories: %v", dir, reason(err))

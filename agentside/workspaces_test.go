@@ -209,3 +209,13 @@ func TestNewNeedsItsDirectories(t *testing.T) {
 		t.Error("a data directory that is a file, and no error")
 	}
 }
+
+// TestTheSystemIsNoWorkspace: what the kernel shows as files holds the environment of the appliance.
+func TestTheSystemIsNoWorkspace(t *testing.T) {
+	h := newHouse(t)
+	for _, dir := range []string{"/proc", "/proc/self", "/sys", "/sys/kernel", "/dev", "/proc/self/task/../.."} {
+		if real, err := h.Resolve(t.Context(), dir); kindOf(err) != chat.KindInvalid {
+			t.Errorf("%s: %q, %v", dir, real, err)
+		}
+	}
+}

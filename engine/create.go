@@ -114,9 +114,18 @@ func (e *Engine) limited(tx *kv.Tx, user chat.UserID) error {
 	return e.ports.limit(tx, user)
 }
 
+// isID says whether the store has keys for an id; one that somebody made up is unknown, and no fault of the store.
+func isID[ID ~string](id ID) bool {
+	u, err := uuid.Parse(string(id))
+	return err == nil && u.String() == string(id)
+}
+
 // checkReferences refuses a Chat that names a Workspace or Model config that is not there.
 func (e *Engine) checkReferences(tx *kv.Tx, c *chat.Chat) (refused, err error) {
 	if c.WorkspaceID != "" {
+		if !isID(c.WorkspaceID) {
+			return chat.Invalid("workspace_id", "There is no such workspace."), nil
+		}
 		w, found, err := tx.Workspace(c.WorkspaceID)
 		if err != nil {
 			return nil, err
@@ -126,6 +135,9 @@ func (e *Engine) checkReferences(tx *kv.Tx, c *chat.Chat) (refused, err error) {
 		}
 	}
 	if c.ModelConfigID != "" {
+		if !isID(c.ModelConfigID) {
+			return chat.Invalid("model_config_id", "There is no such enabled model config."), nil
+		}
 		m, found, err := tx.ModelConfig(c.ModelConfigID)
 		if err != nil {
 			return nil, err

@@ -62,6 +62,9 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 				return chat.Event{}, err
 			}
 			if in.ModelConfigID != "" {
+				if !isID(in.ModelConfigID) {
+					return chat.Event{}, chat.Invalid("model_config_id", "There is no such enabled model config.")
+				}
 				m, found, err := tx.ModelConfig(in.ModelConfigID)
 				if err != nil {
 					return chat.Event{}, err
