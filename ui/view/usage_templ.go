@@ -1438,7 +1438,7 @@ func AllowanceSection(a Allowance) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 117, "<h4>The limit is reached</h4><p>New messages are refused until then. What is queued or running goes on.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 117, "<h3>The limit is reached</h3><p>New messages are refused until then. What is queued or running goes on.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
