@@ -69,3 +69,30 @@ func (f *feed) changed(id chat.ID) {
 		wakeAll(l.subs)
 	}
 }
+
+// moved is changed after a transition, whose Chat is at hand: where all else of what was kept is still so, nobody has to read it again.
+func (f *feed) moved(c *chat.Chat) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.chats[c.ID]
+	if l == nil {
+		return
+	}
+	l.changes++
+	if old := l.base; old != nil {
+		l.base = old.with(c)
+	}
+	wakeAll(l.subs)
+}
+
+// with gives the base after a transition to c, nil when more than the Chat's record may have changed, or c is not the next Version.
+func (b *base) with(c *chat.Chat) *base {
+	was := b.chat
+	if c.Version != was.Version+1 || c.QueueVersion != was.QueueVersion || c.HistoryEpoch != was.HistoryEpoch ||
+		c.WorkspaceID != was.WorkspaceID || c.ModelConfigID != was.ModelConfigID {
+		return nil
+	}
+	next := *b
+	next.chat = c
+	return &next
+}

@@ -317,7 +317,7 @@ func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now tim
 // after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner.
 func (e *Engine) after(out changed) {
 	c, m := out.chat, out.move
-	e.feed.changed(c.ID)
+	e.feed.moved(c)
 	e.feed.touchOwner(c.OwnerID)
 	e.ports.committed(c.ID)
 	if m.Effects.Has(chat.CancelInterrupted) {

@@ -34,6 +34,7 @@ func (r *run) checkpointFiles(changes []chat.FileChange) error {
 		if err := r.e.store.Update(r.ctx, func(tx *kv.Tx) error { return tx.PutCheckpoint(kept) }); err != nil {
 			return storeError(err)
 		}
+		r.e.feed.changed(r.id)
 	}
 	return nil
 }

@@ -154,6 +154,7 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	// What ends the run from here on must not find the committed reply again.
 	r.draft.clear()
 	if !out.chat.State.Leased() {
+		r.e.histories.put(out.chat, r.t.history)
 		return errFinished
 	}
 	if out.chat.State == chat.Interrupting {

@@ -99,8 +99,9 @@ type Engine struct {
 	bounds Bounds
 	meters *meters
 
-	feed   *feed
-	runner *runner
+	feed      *feed
+	runner    *runner
+	histories histories
 }
 
 // ports are the single functions that other rooms hand in.

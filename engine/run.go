@@ -96,7 +96,7 @@ func (r *run) begin(c *chat.Chat) error {
 		if t.config, err = r.e.ports.configs(tx, c.ModelConfigID); err != nil {
 			return err
 		}
-		if t.history, err = tx.Messages(c.ID, kv.MessageQuery{}); err != nil {
+		if t.history, err = r.e.histories.read(tx, c); err != nil {
 			return err
 		}
 		if c.WorkspaceID == "" {
