@@ -143,10 +143,9 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 	look := time.NewTicker(serverEvery)
 	defer look.Stop()
 	start := r.URL.Query().Get("page") == "start"
-	reachable, running := false, 0
+	reachable, arrived := false, s.pulls.arrivals()
 	for first := true; ; first = false {
-		list := s.pulls.views()
-		patches := []patch{{html: view.PullList(list)}}
+		patches := []patch{{html: view.PullList(s.pulls.views())}}
 		if start && (first || !reachable) {
 			server := s.server(r)
 			if server.Reachable != reachable {
@@ -154,14 +153,14 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 				patches = []patch{{html: view.Onboarding(s.onboardingData(r, ""))}}
 			}
 		}
-		if len(list) < running {
+		if n := s.pulls.arrivals(); n != arrived {
+			arrived = n
 			data := s.modelsData(r)
 			patches = append(patches, patch{html: templ.Join(view.ConfigsSection(data), view.InstalledSection(data))})
 			if start {
 				patches = []patch{{html: view.Onboarding(s.onboardingData(r, ""))}}
 			}
 		}
-		running = len(list)
 		if err := out.send(ctx, patches...); err != nil {
 			return
 		}
@@ -176,6 +175,9 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) importModel(w http.ResponseWriter, r *http.Request) {
 	err := s.readImport(r)
+	if err == nil {
+		s.pulls.arrive()
+	}
 	s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("import-error", sentence(e)) })
 }
 

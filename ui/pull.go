@@ -28,6 +28,8 @@ type pulls struct {
 	order []string
 	byID  map[string]*download
 	subs  map[chan struct{}]struct{}
+	// arrived counts the models that came since the start.
+	arrived int
 }
 
 type download struct {
@@ -84,12 +86,27 @@ func (p *pulls) end(d *download, ctx context.Context, err error) {
 	if err == nil {
 		delete(p.byID, d.name)
 		p.order = slices.DeleteFunc(p.order, func(n string) bool { return n == d.name })
+		p.arrived++
 	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		d.problem = "Cancelled. What was fetched is kept; Resume goes on from there."
 	} else {
 		d.problem = sentence(err)
 	}
 	p.touch()
+}
+
+// arrive tells the pages that the server has a model more.
+func (p *pulls) arrive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived++
+	p.touch()
+}
+
+func (p *pulls) arrivals() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.arrived
 }
 
 func (p *pulls) cancel(name string) {

@@ -61,13 +61,13 @@ func (s *Site) addWorkspace(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil && !readableError(err):
 		gate.WriteError(w, r, err)
-	case err != nil && form.Next != "":
+	case err != nil && form.Next == "/":
 		form.Problem = sentence(err)
 		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Form: form})
 	case err != nil:
 		form.Problem = sentence(err)
 		s.showWorkspaces(w, r, http.StatusUnprocessableEntity, form)
-	case form.Next != "":
+	case form.Next == "/":
 		http.Redirect(w, r, "/?start=1&workspace_id="+string(out.Workspace.ID), http.StatusSeeOther)
 	default:
 		http.Redirect(w, r, "/workspaces", http.StatusSeeOther)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"holdfast/engine/account"
 	"holdfast/engine/chat"
 	"holdfast/ui/gate"
@@ -12,18 +14,13 @@ import (
 )
 
 func (s *Site) tokensPage(w http.ResponseWriter, r *http.Request) {
-	s.showTokens(w, r, http.StatusOK, "", "")
-}
-
-func (s *Site) showTokens(w http.ResponseWriter, r *http.Request, status int, fresh, problem string) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	list, err := s.tokenViews(r)
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.document(w, r, status, view.TokensDocument(view.TokensPage{Page: s.page("Tokens"), Note: s.serverNote(ctx, p), Tokens: list, Fresh: fresh,
-		Problem: problem}))
+	s.document(w, r, http.StatusOK, view.TokensDocument(view.TokensPage{Page: s.page("Tokens"), Note: s.serverNote(ctx, p), Tokens: list}))
 }
 
 func (s *Site) tokenViews(r *http.Request) ([]view.Token, error) {
@@ -56,9 +53,14 @@ func (s *Site) createToken(w http.ResponseWriter, r *http.Request) {
 	out, err := s.account.CreateToken(r.Context(), gate.Principal(r.Context()), in)
 	switch {
 	case err == nil:
-		s.showTokens(w, r, http.StatusCreated, out.Token, "")
+		list, err := s.tokenViews(r)
+		if err != nil {
+			gate.WriteError(w, r, err)
+			return
+		}
+		s.fragment(w, r, templ.Join(view.FreshToken(out.Token), view.TokensList(list), view.FormError("token-error", "")))
 	case readableError(err):
-		s.showTokens(w, r, http.StatusUnprocessableEntity, "", sentence(err))
+		s.fragment(w, r, view.FormError("token-error", sentence(err)))
 	default:
 		gate.WriteError(w, r, err)
 	}
