@@ -337,7 +337,7 @@ func TestE2EGigabyte(t *testing.T) {
 	a, p := onReal(t, launch{})
 	k := p.ask("scripted", "run a command")
 	k.rests(chat.Waiting)
-	before, most := memory(t, a), 0
+	before, most := rssOf(t, a), 0
 	k = p.ask("scripted", "print a gigabyte")
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -349,7 +349,7 @@ func TestE2EGigabyte(t *testing.T) {
 			case <-done:
 				return
 			case <-tick.C:
-				most = max(most, memory(t, a))
+				most = max(most, rssOf(t, a))
 			}
 		}
 	})
@@ -370,7 +370,7 @@ func TestE2EGigabyte(t *testing.T) {
 }
 
 // memory is what the appliance has of its own, in KiB.
-func memory(t *testing.T, a *appliance) int {
+func rssOf(t *testing.T, a *appliance) int {
 	b, err := os.ReadFile("/proc/" + itoa(a.cmd.Process.Pid) + "/status")
 	if err != nil {
 		t.Error(err)
