@@ -10,7 +10,7 @@ import (
 
 const (
 	// historyBytes bounds what all kept histories take, roughly.
-	historyBytes = 32 << 20
+	historyBytes = 16 << 20
 	// messageBytes and partBytes are what a decoded Message and Part take beside their text.
 	messageBytes = 512
 	partBytes    = 640
