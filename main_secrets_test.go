@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,4 +119,87 @@ func noCanary(t *testing.T, a *appliance) {
 	if err != nil || seen < 3 {
 		t.Errorf("%d files, %v", seen, err)
 	}
+}
+
+// TestTheFormForAnotherServer goes through the page as a browser does: the list first, then the choice.
+func TestTheFormForAnotherServer(t *testing.T) {
+	server := httptest.NewServer(scripted.New(scripted.Options{Models: []string{"big", "small <b>"}, Key: canary}))
+	defer server.Close()
+	a := serveNow(t, launch{})
+	form := url.Values{"base_url": {server.URL}, "api_key": {canary}, "name": {"Rack"}}
+	has := func(what string, status, want int, body string, parts ...string) {
+		t.Helper()
+		if status != want || strings.Contains(body, canary) {
+			t.Fatalf("%s: %d, want %d; holds the key: %v", what, status, want, strings.Contains(body, canary))
+		}
+		for _, p := range parts {
+			if !strings.Contains(body, p) {
+				t.Errorf("%s has no %s", what, p)
+			}
+		}
+	}
+	status, body := a.form("/models/others/list", form)
+	has("the list", status, 200, body, `id="other-models"`, `<option value="big">`, "small &lt;b&gt;", "Use in chats")
+	status, body = a.form("/models/others/list", url.Values{"base_url": {server.URL}})
+	has("without the key", status, 200, body, "refused access", `<input class="input mono" id="other-model"`)
+	status, body = a.form("/models/others/list", url.Values{"base_url": {"ftp://x"}})
+	has("a bad address", status, 200, body, "http://127.0.0.1:8080/v1")
+	status, body = a.form("/models/others", form)
+	has("no choice", status, 422, body, `value="`+server.URL+`"`, "name the model")
+	form.Set("model", "big")
+	if status, body = a.form("/models/others", form); status != 303 {
+		t.Errorf("the choice: %d %s", status, body)
+	}
+	status, raw := a.raw("GET", "/models", nil)
+	has("the page", status, 200, string(raw), "Rack", server.URL+"/v1", "stored; leave empty to keep it", `id="models-other"`)
+	var list struct {
+		Models []struct {
+			ID  string `json:"id"`
+			Has bool   `json:"has_api_key"`
+		} `json:"models"`
+	}
+	a.must("GET", "/api/v1/models", nil, &list)
+	one := "/models/configs/" + list.Models[0].ID
+	keep := url.Values{"name": {"Rack"}, "base_url": {server.URL + "/v1"}, "api_key": {""}, "tools": {"auto"}}
+	for _, c := range []struct {
+		change string
+		want   bool
+	}{{"", true}, {"forget_key", false}} {
+		if c.change != "" {
+			keep.Set(c.change, "1")
+		}
+		status, body = a.form(one, keep)
+		has("saved", status, 200, body, "Rack")
+		a.must("GET", "/api/v1/models", nil, &list)
+		if list.Models[0].Has != c.want {
+			t.Errorf("after %q: %+v", c.change, list)
+		}
+	}
+	a.stop()
+	noCanary(t, a)
+}
+
+// form posts a form as the owner and gives what a browser would show; redirects are not followed.
+func (a *appliance) form(path string, form url.Values) (int, string) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+a.token)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", a.url)
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := browser.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return res.StatusCode, string(raw)
 }

@@ -32,7 +32,7 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 			gate.WriteError(w, r, err)
 			return
 		}
-		if len(chats.Chats)+len(spaces) == 0 && !onlyDemo(configs) {
+		if len(chats.Chats)+len(spaces) == 0 && !chosen(configs) {
 			configs = nil
 		}
 	}
@@ -76,6 +76,16 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 		n.Demo = onlyDemo(configs)
 	}
 	s.document(w, r, status, view.NewChatDocument(n))
+}
+
+// chosen says whether a person chose one of the configs: only the model server's are made without one.
+func chosen(configs []chat.ModelConfig) bool {
+	for _, c := range configs {
+		if c.Provider == chat.ProviderOpenAI && c.Enabled {
+			return true
+		}
+	}
+	return onlyDemo(configs)
 }
 
 func onlyDemo(configs []chat.ModelConfig) bool {

@@ -86,6 +86,10 @@ func configView(c chat.ModelConfig, installed []chat.InstalledModel, reachable b
 	if !c.Enabled {
 		out.Options = "switched off"
 	}
+	if c.Provider == chat.ProviderOpenAI {
+		out.Other = &view.OtherServer{BaseURL: c.BaseURL, HasKey: c.HasAPIKey, KeyLost: c.APIKeyLost}
+		out.Missing = false
+	}
 	return out
 }
 
@@ -111,6 +115,9 @@ func installedViews(list []chat.InstalledModel, configs []chat.ModelConfig, load
 			v.FitDetail = "with a window of " + view.Window(m.SuggestedWindow)
 		}
 		for _, c := range configs {
+			if c.Provider != chat.ProviderOllama {
+				continue
+			}
 			v.Configured = v.Configured || c.Enabled && strings.EqualFold(c.Model, m.Name)
 			// The default was chosen for this machine: the largest that calls tools and fits.
 			v.Suggested = v.Suggested || c.IsDefault && strings.EqualFold(c.Model, m.Name)
@@ -258,7 +265,7 @@ func (s *Site) configOf(ctx context.Context, p chat.Principal, name string) (cha
 		return chat.ModelConfig{}, err
 	}
 	for _, c := range list {
-		if c.Enabled && strings.EqualFold(c.Model, name) {
+		if c.Enabled && c.Provider != chat.ProviderOpenAI && strings.EqualFold(c.Model, name) {
 			return c, nil
 		}
 	}
@@ -296,6 +303,7 @@ func configFields(r *http.Request) (model.UpdateInput, error) {
 		options.NumCtx = n
 	}
 	in.Options = &options
+	otherFields(r.PostForm, &in.Fields)
 	return in, nil
 }
 

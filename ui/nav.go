@@ -179,13 +179,14 @@ func (s *Site) serverNote(ctx context.Context, p chat.Principal) view.ServerNote
 
 func (s *Site) askServer(ctx context.Context, p chat.Principal) view.ServerNote {
 	status, err := s.models.Status(ctx, p, model.StatusInput{})
-	switch {
-	case err != nil:
+	if err != nil {
 		return view.ServerNote{State: "danger", Text: sentence(err)}
-	case !status.Reachable:
-		return view.ServerNote{State: "warn", Text: "Model server does not answer"}
 	}
-	return view.ServerNote{State: "ok", Text: "Model server ready · nothing sent out"}
+	configs, err := s.models.List(ctx, p, model.ListInput{})
+	if err != nil {
+		return view.ServerNote{State: "danger", Text: sentence(err)}
+	}
+	return servers(status, configs)
 }
 
 // searchChats answers the sidebar's search.

@@ -138,6 +138,8 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("POST /models/configs/{id}/default", s.defaultConfig),
 		user("POST /models/configs/{id}/delete", s.deleteConfig),
 		form("POST /models/demo", s.demoModel),
+		user("POST /models/others/list", s.listOther),
+		form("POST /models/others", s.addOther),
 		user("POST /models/server", s.connectServer),
 		user("GET /workspaces", s.workspacesPage),
 		form("POST /workspaces", s.addWorkspace),

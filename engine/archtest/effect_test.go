@@ -171,7 +171,7 @@ func banned(t *tree, bans []ban) []string {
 }
 
 // dialRooms reach something by network: the model server's adapter, and the client of our own API.
-var dialRooms = []string{"engine/ollama/...", "engine/outbound", "ui/api/client", "agentside/link"}
+var dialRooms = []string{"engine/ollama/...", "engine/openai", "engine/outbound", "ui/api/client", "agentside/link"}
 
 var dialling = rule{
 	name: "dialling",

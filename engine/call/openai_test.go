@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"io"
 	"net/url"
 	"strings"
 	"testing"
@@ -13,6 +14,29 @@ import (
 	"holdfast/engine/openai"
 	"holdfast/engine/openai/scripted"
 )
+
+// TestClassifyOpenAI: what llama.cpp, vLLM, LM Studio and the services say, as the adapter hands it on.
+func TestClassifyOpenAI(t *testing.T) {
+	with := func(f *chat.Fault, err error) *chat.Fault { f.Err = err; return f }
+	for _, c := range []row{
+		{fault(400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens. (BadRequestError)"), chat.KindContextFull, false, 400},
+		{fault(400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."), chat.KindContextFull, false, 400},
+		{fault(400, "the request is too long (exceed_context_size_error)"), chat.KindContextFull, false, 400},
+		{fault(200, "too long (context_length_exceeded)"), chat.KindContextFull, false, 0},
+		{fault(400, "The number of tokens to keep from the initial prompt is greater than the context length."), chat.KindContextFull, false, 400},
+		{fault(500, "tools param requires --jinja flag (server_error)"), chat.KindNoTools, false, 500},
+		{fault(400, `"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set (BadRequestError)`), chat.KindNoTools, false, 400},
+		{fault(404, "The model `x` does not exist. (NotFoundError)"), chat.KindModelMissing, false, 404},
+		{fault(404, "there is no /v1/chat/completions; look whether the base URL must end in /v1"), chat.KindModelMissing, false, 404},
+		{fault(503, "Loading model (unavailable_error)"), chat.KindModelLoading, true, 503},
+		{fault(429, "Rate limit reached (rate_limit_exceeded)"), chat.KindBusy, true, 429},
+		{fault(401, "Invalid API Key (authentication_error)"), chat.KindAuth, false, 401},
+		{fault(307, "the server points to another address (http://other/v1); enter that one as the base URL"), chat.KindConfig, false, 0},
+		{with(fault(0, "the server ended the reply: abort"), io.ErrUnexpectedEOF), chat.KindStreamCut, true, 0},
+	} {
+		c.check(t)
+	}
+}
 
 // TestOpenAIWire runs the error table over the OpenAI protocol: what a server does, and what a caller gets of it.
 func TestOpenAIWire(t *testing.T) {

@@ -163,8 +163,9 @@ func (r *Room) found(ctx context.Context, before, c *chat.ModelConfig, key *chat
 	all, err := server.Installed(ctx)
 	var e *chat.Error
 	switch {
-	case errors.As(err, &e) && e.Kind == chat.KindAuth:
-		return nil, chat.Invalid("api_key", "the model server refuses it")
+	case errors.As(err, &e) && e.Kind == chat.KindAuth && (before == nil || key != nil && key.Set()):
+		// A key that is taken away, or no longer good, is no reason against other changes.
+		return nil, chat.Invalid("api_key", "the model server refuses access with it")
 	case e != nil:
 		return nil, nil
 	case err != nil:

@@ -187,6 +187,22 @@ func TestNoQuestionCarriesAKeyToAnotherServer(t *testing.T) {
 	}
 }
 
+// TestAKeyCanBeTakenAwayFromAServerThatWantsOne, and a wrong one cannot be put in its place.
+func TestAKeyCanBeTakenAwayFromAServerThatWantsOne(t *testing.T) {
+	s := standingWithOther(t, scripted.Options{Key: canary})
+	c := s.create(t, otherFields("http://one.example/v1", canary))
+	wrong := UpdateInput{ID: c.ID, Fields: Fields{APIKey: ptr(chat.NewSecret("sk-another-123"))}}
+	if _, err := s.Update(t.Context(), admin, wrong); kind(err) != chat.KindInvalid {
+		t.Errorf("%v", err)
+	}
+	if key, err := s.room.Key(t.Context(), c.ID, c.BaseURL); err != nil || key.Reveal() != canary {
+		t.Errorf("a refused key replaced the good one: %v", err)
+	}
+	if got := s.update(t, c.ID, Fields{APIKey: ptr(chat.NewSecret(""))}); got.HasAPIKey {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAServerThatIsAwayIsTaken(t *testing.T) {
 	s := standingWithOther(t, scripted.Options{})
 	f := otherFields("http://away.example", "")

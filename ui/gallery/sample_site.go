@@ -41,6 +41,8 @@ func models(p view.Page) view.ModelsPage {
 	return view.ModelsPage{Page: p, Note: note(), Server: server(), Models: installed(), Pulls: pulls(), Admin: true, Configs: []view.ModelConfig{
 		{ID: "a", Name: "qwen3-coder:30b", Model: "qwen3-coder:30b", Window: 32768, Options: "thinking as the model does", Default: true, Tools: "auto", Can: []string{"tools"}},
 		{ID: "b", Name: "Careful", Model: "gpt-oss:20b", Window: 16384, Options: "thinking high", Missing: true, Think: "high", Tools: "auto", KeepAlive: "30m", Can: []string{"tools", "thinking"}},
+		{ID: "c", Name: "Rack", Model: "Qwen/Qwen3-Coder-30B-A3B-Instruct", Window: 65536, Tools: "auto", Can: []string{"tools"}, Other: &view.OtherServer{BaseURL: "https://127.0.0.1:8443/v1", HasKey: true}},
+		{ID: "d", Name: "Workbench", Model: "/models/devstral-24b.gguf", Window: 8192, Tools: "auto", Other: &view.OtherServer{BaseURL: "http://127.0.0.1:8080/v1", KeyLost: true}},
 	}}
 }
 

@@ -42,3 +42,14 @@ func pullAction(p Pull) string {
 	}
 	return "/models/pull"
 }
+
+// keyState says in the empty field what there is; the key itself is never shown.
+func keyState(o *OtherServer) string {
+	switch {
+	case o.KeyLost:
+		return "enter it again"
+	case o.HasKey:
+		return "stored; leave empty to keep it"
+	}
+	return "none"
+}

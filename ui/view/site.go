@@ -89,6 +89,24 @@ type ModelConfig struct {
 	Think     string
 	Tools     string
 	Can       []string
+	// Other is the server of its own that a config names, nil for the model server.
+	Other *OtherServer
+}
+
+// OtherServer is a server of the OpenAI protocol.
+type OtherServer struct {
+	BaseURL string
+	HasKey  bool
+	// KeyLost: a key is stored, but was sealed under another secret.key.
+	KeyLost bool
+}
+
+// OtherList is what a server offers that is about to be added. Asked: it was asked.
+type OtherList struct {
+	BaseURL string
+	Asked   bool
+	Models  []string
+	Problem string
 }
 
 // Pull is a download that runs or failed. Element id: pull-ID.
@@ -114,6 +132,8 @@ type ModelsPage struct {
 	Admin   bool
 	// Problem is shown at the top: the list could not be read.
 	Problem string
+	// Other fills the form for a model on another server.
+	Other OtherList
 }
 
 // WorkspacesPage are the folders.

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"holdfast/engine/chat"
+)
+
+func TestAdaptersAreSharedByAddressAndBounded(t *testing.T) {
+	o := newOthers(1)
+	at := func(n int) string { return fmt.Sprintf("http://server-%d.example/v1", n) }
+	first, err := o.at(at(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxOthers {
+		if _, err := o.at(at(n)); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := o.at(at(0)); err != nil || again != first {
+			t.Fatalf("after %d: another adapter for the same address, %v", n, err)
+		}
+	}
+	if _, err := o.at(at(maxOthers)); err != nil || len(o.kept) != maxOthers {
+		t.Errorf("%d are kept, %v", len(o.kept), err)
+	}
+	for _, k := range o.kept {
+		if k.baseURL == at(1) {
+			t.Error("the one that was used last longest ago is kept")
+		}
+	}
+}
+
+func TestACallWithoutAnAddressIsRefused(t *testing.T) {
+	_, err := newOthers(1).Stream(context.Background(), &chat.Request{Provider: chat.ProviderOpenAI}, func(chat.Delta) error { return nil })
+	var e *chat.Error
+	if !errors.As(err, &e) || e.Kind != chat.KindConfig {
+		t.Errorf("%v", err)
+	}
+}

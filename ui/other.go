@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/model"
+	"holdfast/ui/gate"
+	"holdfast/ui/view"
+)
+
+// listOther answers the form with the models of the server in it, to choose from. One that lists none may still have one, which is
+// then typed.
+func (s *Site) listOther(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		gate.WriteError(w, r, chat.Invalid("form", "It cannot be read."))
+		return
+	}
+	base, key := otherServer(r.PostForm)
+	all, err := s.models.Offered(r.Context(), gate.Principal(r.Context()), model.OfferedInput{BaseURL: base, APIKey: key})
+	if err != nil && !readableError(err) {
+		gate.WriteError(w, r, err)
+		return
+	}
+	list := view.OtherList{BaseURL: base, Asked: true}
+	if err != nil {
+		list.Problem = sentence(err)
+	}
+	for _, m := range all {
+		if m.Can("completion") {
+			list.Models = append(list.Models, m.Name)
+		}
+	}
+	s.fragment(w, r, view.OtherModels(list))
+}
+
+// addOther makes a Model config for a model of another server. The key is not part of any answer, so it is typed again after a refusal.
+func (s *Site) addOther(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		gate.WriteError(w, r, chat.Invalid("form", "It cannot be read."))
+		return
+	}
+	provider, id, name := chat.ProviderOpenAI, strings.TrimSpace(r.PostForm.Get("model")), strings.TrimSpace(r.PostForm.Get("name"))
+	base, key := otherServer(r.PostForm)
+	in := model.Fields{Provider: &provider, BaseURL: &base, Model: &id}
+	if key.Set() {
+		in.APIKey = &key
+	}
+	if name != "" {
+		in.Name = &name
+	}
+	_, err := s.models.Create(r.Context(), gate.Principal(r.Context()), model.CreateInput{Fields: in})
+	switch {
+	case err == nil:
+		http.Redirect(w, r, "/models", http.StatusSeeOther)
+	case readableError(err):
+		data := s.modelsData(r)
+		data.Other = view.OtherList{BaseURL: base, Asked: true, Problem: sentence(err)}
+		s.document(w, r, http.StatusUnprocessableEntity, view.ModelsDocument(data))
+	default:
+		gate.WriteError(w, r, err)
+	}
+}
+
+func otherServer(form url.Values) (base string, key chat.Secret) {
+	return strings.TrimSpace(form.Get("base_url")), chat.NewSecret(strings.TrimSpace(form.Get("api_key")))
+}
+
+// otherFields reads the fields that only the form of such a config has. An empty key keeps the one that is stored.
+func otherFields(form url.Values, in *model.Fields) {
+	if !form.Has("base_url") {
+		return
+	}
+	base, key := otherServer(form)
+	in.BaseURL = &base
+	if key.Set() || form.Get("forget_key") != "" {
+		in.APIKey = &key
+	}
+}
+
+// servers says in a line what answers and where prompts go.
+func servers(status chat.ServerStatus, configs []chat.ModelConfig) view.ServerNote {
+	var away []string
+	own := false
+	for _, c := range configs {
+		switch {
+		case !c.Enabled:
+		case c.Provider == chat.ProviderOpenAI:
+			away = append(away, hostOf(c.BaseURL))
+		case c.Provider == chat.ProviderOllama:
+			own = true
+		}
+	}
+	own = own || len(away) == 0
+	away = slices.Compact(slices.Sorted(slices.Values(away)))
+	if own && !status.Reachable {
+		return view.ServerNote{State: "warn", Text: "Model server does not answer"}
+	}
+	if own {
+		away = append([]string{hostOf(status.URL)}, away...)
+	}
+	out := slices.DeleteFunc(slices.Clone(away), loopback)
+	text := "nothing sent out"
+	switch len(out) {
+	case 0:
+	case 1:
+		text = "sends to " + out[0]
+	default:
+		text = "sends to " + out[0] + " and " + strconv.Itoa(len(out)-1) + " more"
+	}
+	if !own {
+		return view.ServerNote{State: "ok", Text: "Models set up · " + text}
+	}
+	return view.ServerNote{State: "ok", Text: "Model server ready · " + text}
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Hostname()
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
