@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -11,9 +10,8 @@ import (
 // GetInput names a Chat.
 type GetInput struct{ ChatID chat.ID }
 
-// ListInput pages through a person's Chats: pinned first, then newest. Query keeps those whose title has all its words.
+// ListInput pages through a person's Chats: pinned first, then newest.
 type ListInput struct {
-	Query    string
 	Archived bool
 	Limit    int
 	AfterID  chat.ID
@@ -47,9 +45,6 @@ func mustChat(tx *kv.Tx, id chat.ID) (*chat.Chat, error) {
 	return c, nil
 }
 
-// scanPage is how many Chats a search looks at in one transaction.
-const scanPage = 200
-
 // List gives one page of a person's Chats.
 func (e *Engine) List(ctx context.Context, p chat.Principal, in ListInput) (ListOutput, error) {
 	if in.Limit == 0 {
@@ -59,60 +54,19 @@ func (e *Engine) List(ctx context.Context, p chat.Principal, in ListInput) (List
 		return ListOutput{}, chat.Invalid("limit", "It must be 1 to 200.")
 	}
 	out := ListOutput{Unread: map[chat.ID]bool{}}
-	words := strings.Fields(strings.ToLower(in.Query))
-	after := in.AfterID
-	for {
-		limit := in.Limit
-		if len(words) > 0 {
-			limit = scanPage
-		}
-		more, last, err := e.listPage(ctx, p, in, words, kv.ChatQuery{Archived: in.Archived, Limit: limit, AfterID: after}, &out)
-		if err != nil {
-			return ListOutput{}, err
-		}
-		out.HasMore = more
-		if !more || len(out.Chats) >= in.Limit {
-			return out, nil
-		}
-		after = last
-	}
-}
-
-func (e *Engine) listPage(ctx context.Context, p chat.Principal, in ListInput, words []string, q kv.ChatQuery, out *ListOutput) (more bool,
-	last chat.ID, err error) {
-	err = e.store.View(ctx, func(tx *kv.Tx) error {
-		chats, hasMore, err := tx.Chats(p.UserID, q)
+	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
+		out.Chats, out.HasMore, err = tx.Chats(p.UserID, kv.ChatQuery{Archived: in.Archived, Limit: in.Limit, AfterID: in.AfterID})
 		if err != nil {
 			return err
 		}
-		more = hasMore
-		for i, c := range chats {
-			last = c.ID
-			if !hasWords(c.Title, words) {
-				continue
-			}
-			out.Chats = append(out.Chats, c)
+		for _, c := range out.Chats {
 			seen, err := tx.ReadMark(p.UserID, c.ID)
 			if err != nil {
 				return err
 			}
 			out.Unread[c.ID] = c.State.AtRest() && seen < c.LastReply
-			if len(out.Chats) >= in.Limit {
-				more = more || i < len(chats)-1
-				return nil
-			}
 		}
 		return nil
 	})
-	return more, last, err
-}
-
-func hasWords(title string, words []string) bool {
-	title = strings.ToLower(title)
-	for _, w := range words {
-		if !strings.Contains(title, w) {
-			return false
-		}
-	}
-	return true
+	return out, err
 }

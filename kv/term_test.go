@@ -291,6 +291,18 @@ func FuzzTermBlock(f *testing.F) {
 	f.Fuzz(func(t *testing.T, block []byte) {
 		// Damage ends in an error, never in a panic or without end.
 		_ = eachTerm(block, func(_ []byte, hits termHits) error {
+			into, want := make([]uint64, 10), make([]uint64, 10)
+			fast := hits.newest(into)
+			slow := hits.each(func(doc int, distance uint64) error {
+				if doc >= len(want) {
+					return errTermBlock
+				}
+				want[doc] = max(want[doc], distance+1)
+				return nil
+			})
+			if (fast == nil) != (slow == nil) || fast == nil && !slices.Equal(into, want) {
+				t.Errorf("%v: %v and %v, %v and %v", hits, into, want, fast, slow)
+			}
 			return hits.each(func(doc int, _ uint64) error {
 				if doc < 0 {
 					t.Error("a document below zero")

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -249,13 +250,7 @@ func (x *Tx) findTerm(s termSegment, word string, newest []uint64) error {
 				ended = true
 				return errEnough
 			}
-			return hits.each(func(doc int, distance uint64) error {
-				if doc >= len(newest) {
-					return errTermBlock
-				}
-				newest[doc] = max(newest[doc], distance+1)
-				return nil
-			})
+			return hits.newest(newest)
 		})
 		if errors.Is(err, errEnough) {
 			err = nil
@@ -265,6 +260,32 @@ func (x *Tx) findTerm(s termSegment, word string, newest []uint64) error {
 		}
 		return !ended, err
 	})
+}
+
+// newest raises the distances, plus 1, of the documents. A short word begins very many terms, so this is each without its calls.
+func (h termHits) newest(into []uint64) error {
+	doc := uint64(0)
+	for at := 0; at < len(h); {
+		d, n := uint64(h[at]), 1
+		if d >= 0x80 {
+			d, n = binary.Uvarint(h[at:])
+		}
+		if n <= 0 || at+n >= len(h) {
+			return errTermBlock
+		}
+		at += n
+		distance, m := uint64(h[at]), 1
+		if distance >= 0x80 {
+			distance, m = binary.Uvarint(h[at:])
+		}
+		doc += d
+		if m <= 0 || d > 1<<31 || doc >= uint64(len(into)) {
+			return errTermBlock
+		}
+		at += m
+		into[doc] = max(into[doc], distance+1)
+	}
+	return nil
 }
 
 var errEnough = errors.New("enough")

@@ -362,6 +362,7 @@ document.addEventListener('DOMContentLoaded', () => {
   document.addEventListener('click', e => {
     const el = e.target.closest('[data-act]')
     if (el && acts[el.dataset.act]) acts[el.dataset.act](el)
+    e.target.closest('.menu[popover] .nav-link')?.closest('.menu').hidePopover()
   })
   document.addEventListener('toggle', opened, true)
   document.addEventListener('keydown', keys)
