@@ -234,6 +234,10 @@ func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	r := New(Options{Store: s})
 	c.compare(r, "tide")
 	c.compare(r, "parsehttp")
+	c.compare(r, "httpheader")
+	for range 30 {
+		c.compare(r, c.query())
+	}
 	if len(s.Damages()) == 0 {
 		t.Error("nothing was found damaged, so nothing was tested")
 	}
