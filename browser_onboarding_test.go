@@ -32,6 +32,7 @@ func goFolder(t *testing.T) string {
 // addFolder adds a folder on the page of a new chat.
 func (p *page) addFolder(dir string, trusted bool) {
 	p.t.Helper()
+	p.until(`document.querySelector('#directory')`)
 	if p.eval(`document.querySelector('#directory').checkVisibility()`) != "true" {
 		p.press("main", "Add a folder")
 	}

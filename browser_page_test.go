@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +45,12 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.WindowSize(1440, 900))
-	ctx, cancel := chromedp.NewContext(alloc)
+	// The driver does not know every event of a newer browser, and says so each time.
+	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); !strings.HasPrefix(line, "unhandled ") {
+			fmt.Fprintln(os.Stderr, "chromedp:", line)
+		}
+	}))
 	afterTests = append(afterTests, func() { cancel(); stop(); os.RemoveAll(profile) })
 	if err := chromedp.Run(ctx); err != nil {
 		return nil, fmt.Errorf("start %s (Debian: apt-get install chromium): %w", bin, err)
@@ -299,9 +305,22 @@ func (p *page) press(within, label string) {
 	p.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%s)].flatMap(e=>[...e.querySelectorAll('button,a,summary')]).find(b=>(b.textContent.trim()===%s||b.getAttribute('aria-label')===%s)&&b.checkVisibility())`,
 		js(within), js(label), js(label))
-	p.until(`!!` + find)
-	p.eval(`(b=>{document.querySelectorAll('[data-test]').forEach(e=>e.removeAttribute('data-test'));b.setAttribute('data-test','');return ''})(` + find + `)`)
-	p.click(`[data-test]`)
+	// Where it is on the screen, when nothing lies over it: a patch may replace it at any time, so it cannot be marked.
+	var at []float64
+	where := `(b=>{if(!b)return[];b.scrollIntoView({block:'nearest'});const r=b.getBoundingClientRect(),x=r.x+r.width/2,y=r.y+r.height/2;return b.contains(document.elementFromPoint(x,y))?[x,y]:[]})(` + find + `)`
+	eventually(p.t, waitLimit, "a button "+label+" in "+within+" that can be pressed; the page shows: "+p.body(), func() bool {
+		var now []float64
+		ctx, cancel := context.WithTimeout(p.ctx, waitLimit)
+		defer cancel()
+		// A page that is being left is asked again; what moves is waited for.
+		if err := chromedp.Run(ctx, chromedp.Evaluate(where, &now)); err != nil {
+			return false
+		}
+		still := len(now) == 2 && slices.Equal(now, at)
+		at = now
+		return still
+	})
+	p.do("press "+label, chromedp.MouseClickXY(at[0], at[1]))
 }
 
 // fill types into a field after emptying it.
@@ -323,13 +342,20 @@ func (p *page) send(text string) {
 	p.enter()
 }
 
-// enter presses the key as a keyboard does: the character comes only if nobody took the key.
+// enter presses Enter in the composer.
 func (p *page) enter() {
 	p.t.Helper()
-	key := func(kind input.KeyType) *input.DispatchKeyEventParams {
-		return input.DispatchKeyEvent(kind).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13)
+	p.do("focus the composer", chromedp.Focus("#composer-text", chromedp.ByQuery))
+	p.key("Enter", "\r", 13, 0)
+}
+
+// key presses a key as a keyboard does: its character comes only if nobody took the key.
+func (p *page) key(name, text string, code int64, modifiers input.Modifier) {
+	p.t.Helper()
+	press := func(kind input.KeyType) *input.DispatchKeyEventParams {
+		return input.DispatchKeyEvent(kind).WithKey(name).WithCode(name).WithWindowsVirtualKeyCode(code).WithModifiers(modifiers)
 	}
-	p.do("press Enter", chromedp.Focus("#composer-text", chromedp.ByQuery), key(input.KeyDown).WithText("\r"), key(input.KeyUp))
+	p.do("press "+name, press(input.KeyDown).WithText(text), press(input.KeyUp))
 }
 
 // start sends the first prompt of a chat and waits for its page; it gives the chat's address.

@@ -1,5 +1,7 @@
 package view
 
+import "strings"
+
 func serverMemory(s Server) string {
 	if s.Memory == "" {
 		return ""
@@ -15,6 +17,14 @@ func modelDetail(m Model) string {
 		return m.Detail + "; cannot chat"
 	}
 	return m.Detail
+}
+
+// ended gives a text that another sentence may follow.
+func ended(s string) string {
+	if strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
 }
 
 func dash(s string) string {

@@ -1,0 +1,183 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// shown are the pages that are looked at, by name; chat is the address of one with a whole Turn of the demo.
+func shown(chat string) map[string]string {
+	return map[string]string{"chat": chat, "new-chat": "/?start=1", "models": "/models", "workspaces": "/workspaces", "tokens": "/tokens"}
+}
+
+// lookedAt is an appliance whose demo model has done a Turn in a folder.
+func lookedAt(t *testing.T) (*appliance, *page, map[string]string) {
+	t.Helper()
+	a := serveNow(t, launch{})
+	p := browse(t, a)
+	p.press("#onboarding", "Use the demo model")
+	dir := filepath.Join(t.TempDir(), "greet")
+	if err := os.Rename(goFolder(t), dir); err != nil {
+		t.Fatal(err)
+	}
+	p.addFolder(dir, true)
+	at := p.start("add a --version flag and run the tests")
+	p.shows("#log", "For real work choose a real model")
+	p.rests()
+	return a, p, shown(strings.TrimPrefix(at, a.url))
+}
+
+func TestBrowserWidths(t *testing.T) {
+	t.Parallel()
+	a, p, pages := lookedAt(t)
+	const sideways = `document.documentElement.scrollWidth>innerWidth?document.documentElement.scrollWidth+' > '+innerWidth:''`
+	for _, width := range []int64{1440, 900, 390, 360} {
+		for _, dark := range []bool{false, true} {
+			p.do("resize", size(width, 900), theme(dark))
+			for name, path := range pages {
+				p.open(a.url + path)
+				if wide := p.eval(sideways); wide != "" {
+					t.Errorf("%s at %d scrolls sideways: %s", name, width, wide)
+				}
+				if ground := p.eval(`getComputedStyle(document.documentElement).backgroundColor.match(/[\d.]+/g).slice(0,3).every(n=>n<128)`); ground != fmt.Sprint(dark) {
+					t.Errorf("%s, dark %v: the ground is %s", name, dark, p.eval(`getComputedStyle(document.documentElement).backgroundColor`))
+				}
+			}
+		}
+	}
+	// On a phone the chats are a drawer.
+	p.open(a.url + pages["chat"])
+	p.until(`!document.getElementById('nav').checkVisibility()`)
+	p.press("#bar", "Chats")
+	p.until(`document.getElementById('nav').matches(':popover-open')`)
+	p.press("#nav", "Close")
+	p.until(`!document.getElementById('nav').matches(':popover-open')`)
+}
+
+func TestBrowserAxe(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile(os.Getenv("HOLDFAST_AXE"))
+	if err != nil {
+		t.Fatalf("HOLDFAST_AXE must name axe.min.js of the npm package axe-core: %v", err)
+	}
+	a, p, pages := lookedAt(t)
+	fresh := serveNow(t, launch{})
+	none, first := blank(t, fresh), browse(t, fresh)
+	// A theme that changes under an open page fades, so each page is opened in its own.
+	look := func(p *page, name string, open func()) {
+		t.Helper()
+		for _, dark := range []bool{false, true} {
+			p.do("theme", theme(dark))
+			open()
+			p.do("load axe", chromedp.Evaluate(string(source)+";true", nil))
+			if found := p.eval(`axe.run(document,{resultTypes:['violations']}).then(r=>r.violations.filter(v=>v.impact==='serious'||v.impact==='critical').flatMap(v=>v.nodes.map(n=>v.id+': '+n.target.join(' ')+': '+n.failureSummary)).join('\n'))`); found != "" {
+				t.Errorf("%s, dark %v:\n%s", name, dark, found)
+			}
+		}
+	}
+	for name, path := range pages {
+		look(p, name, func() { p.open(a.url + path) })
+	}
+	look(p, "chat with all rows open", func() {
+		p.open(a.url + pages["chat"])
+		p.eval(`document.querySelectorAll('#log details').forEach(d=>d.open=true)`)
+		p.until(`[...document.querySelectorAll('#log details[data-fetch] .body')].every(b=>b.textContent.trim()&&!b.textContent.includes('Loading'))`)
+	})
+	look(none, "login", func() { none.open(fresh.url + "/login") })
+	look(first, "onboarding", func() { first.open(fresh.url) })
+}
+
+func TestBrowserKeyboard(t *testing.T) {
+	t.Parallel()
+	_, p := chatting(t, 0)
+	p.start("say hello")
+	p.shows("#log", "Hello, this is the scripted model.")
+	p.rests()
+	p.eval(`document.getElementById('transcript').focus()`)
+	p.key("/", "/", 191, 0)
+	p.until(`document.activeElement.id==='composer-text'&&document.activeElement.value===''`)
+	p.eval(`document.getElementById('transcript').focus()`)
+	p.key("?", "?", 191, input.ModifierShift)
+	p.until(`document.getElementById('shortcuts').open`)
+	p.do("press Escape", chromedp.KeyEvent(kb.Escape))
+	p.until(`!document.getElementById('shortcuts').open`)
+	p.key("k", "", 75, input.ModifierCtrl)
+	p.until(`document.activeElement.type==='search'`)
+	// Every control is reached by Tab, in order, and shows it.
+	p.eval(`document.activeElement.blur()`)
+	seen := map[string]bool{}
+	for range 40 {
+		p.do("press Tab", chromedp.KeyEvent(kb.Tab))
+		name := p.eval(`(e=>{const s=getComputedStyle(e);const l=e.closest('label');const o=getComputedStyle(e.closest('.composer,.seek')||l||e);return (e.getAttribute('aria-label')||e.textContent.trim()||e.name||e.id)+((s.outlineStyle!=='none'||s.boxShadow!=='none'||o.outlineStyle!=='none'||o.boxShadow!=='none'||e.matches('#transcript')||e===document.body)?'':' WITHOUT A RING')})(document.activeElement)`)
+		if strings.HasSuffix(name, " WITHOUT A RING") {
+			t.Errorf("focused but not seen: %s", name)
+		}
+		seen[name] = true
+	}
+	for _, want := range []string{"New chat", "Search chats", "Message", "Send", "Model", "More", "Copy the answer"} {
+		if !seen[want] {
+			t.Errorf("Tab never came to %q: %v", want, seen)
+		}
+	}
+	p.eval(`document.activeElement.blur()`)
+	p.key("n", "n", 78, 0)
+	p.until(`location.pathname==='/'`)
+}
+
+// TestShotFlows writes the pictures of docs/screenshots into HOLDFAST_SHOTS; without it, into a folder that goes.
+func TestShotFlows(t *testing.T) {
+	dir := os.Getenv("HOLDFAST_SHOTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	first := serveNow(t, launch{})
+	none := browse(t, first)
+	demo, p, pages := lookedAt(t)
+	a := demo.url
+	for _, width := range []int64{1440, 390} {
+		for _, dark := range []bool{false, true} {
+			shot := func(p *page, name string) {
+				t.Helper()
+				file := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, map[bool]string{true: "dark", false: "light"}[dark]))
+				p.until(`document.fonts.status==='loaded'`)
+				p.do("take "+file, chromedp.ActionFunc(func(ctx context.Context) error {
+					png, err := cdppage.CaptureScreenshot().Do(ctx)
+					if err != nil {
+						return err
+					}
+					if len(png) < 3000 {
+						return fmt.Errorf("%d bytes: an empty picture", len(png))
+					}
+					return os.WriteFile(file, png, 0o600)
+				}))
+			}
+			// A theme that changes under an open page fades, so each page is opened in its own.
+			none.do("resize", size(width, 900), theme(dark))
+			none.open(first.url)
+			shot(none, "onboarding")
+			p.do("resize", size(width, 900), theme(dark))
+			for name, path := range pages {
+				p.open(a + path)
+				if name == "chat" {
+					edit := `[...document.querySelectorAll('details.row-tool')].find(d=>d.querySelector('.verb').textContent==='Edit')`
+					p.eval(edit + `.querySelector('summary').click()`)
+					p.until(edit + `.querySelectorAll('.ln.is-add').length>0`)
+					p.do("turn the wheel", input.DispatchMouseEvent(input.MouseWheel, float64(width)/2, 400).WithDeltaX(0).WithDeltaY(-100_000))
+					p.until(`document.getElementById('transcript').scrollTop===0`)
+				}
+				shot(p, name)
+			}
+		}
+	}
+}
