@@ -135,11 +135,11 @@ fuzz: assets
 
 e2e: build $(OLLAMA)
 	@set -eu; $(call tagged,e2e); set -x; \
-	$(BIN) HOLDFAST_OLLAMA_BIN='$(OLLAMA)' $(TEST) -tags e2e -p 1 -timeout 15m -run "^($$names)\$$" $$dirs
+	$(BIN) HOLDFAST_OLLAMA_BIN='$(OLLAMA)' go test -count=1 -tags e2e -p 1 -timeout 15m -run "^($$names)\$$" $$dirs
 
 browser: build $(AXE) chromium
 	@set -eu; $(call tagged,browser); set -x; \
-	$(BIN) $(CHROMIUM) HOLDFAST_AXE='$(AXE)' $(TEST) -tags browser -p 1 -timeout 15m -run "^($$names)\$$" $$dirs
+	$(BIN) $(CHROMIUM) HOLDFAST_AXE='$(AXE)' go test -count=1 -tags browser -p 1 -timeout 15m -run "^($$names)\$$" $$dirs
 
 shots: build chromium
 	@set -eu; $(call tagged,browser); mkdir -p docs/screenshots; set -x; \

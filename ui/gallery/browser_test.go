@@ -31,13 +31,23 @@ func browser(t *testing.T) context.Context {
 	if bin == "" {
 		bin = "/usr/bin/chromium"
 	}
-	opts := []chromedp.ExecAllocatorOption{chromedp.ExecPath(bin), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+	profile, err := os.MkdirTemp("", "holdfast-chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := []chromedp.ExecAllocatorOption{chromedp.ExecPath(bin), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("hide-scrollbars", false)}
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	ctx, timeout := context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(func() { timeout(); cancel(); stop() })
+	t.Cleanup(func() {
+		timeout()
+		cancel()
+		stop()
+		// A process of the browser may still write while it ends: what it leaves is the system's temporary directory's to keep.
+		os.RemoveAll(profile)
+	})
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("start %s (Debian: apt-get install chromium): %v", bin, err)
 	}
