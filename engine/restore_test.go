@@ -100,7 +100,9 @@ func TestWhatAnInterruptedStepReadIsKnown(t *testing.T) {
 	r.write("a.txt", "old\n")
 	id := r.create("go")
 	<-running
-	r.until(id, "the file", func(v engine.View) bool { return v.Draft != nil && len(v.Draft.Parts) > 2 && v.Draft.Parts[2].Result != nil })
+	r.until(id, "the file", func(v engine.View) bool {
+		return v.Draft != nil && len(v.Draft.Parts) > 2 && v.Draft.Parts[2].Result != nil
+	})
 	r.interrupt(id)
 	r.rest(id)
 	r.send(id, "write", "")

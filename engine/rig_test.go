@@ -160,7 +160,9 @@ func (r *rig) build() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(context.Context, chat.WorkspaceID) (chat.Workspace, error) { return nil, chat.NotFound("workspace") }
+	open := func(context.Context, chat.WorkspaceID) (chat.Workspace, error) {
+		return nil, chat.NotFound("workspace")
+	}
 	if r.places != nil {
 		open = workspace.New(r.store, r.places, nil).Open
 	}
@@ -410,7 +412,9 @@ func (p *probe) Def() chat.ToolDef {
 		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":[]}`)}
 }
 
-func (p *probe) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat.Result { return p.run(ctx, env, args) }
+func (p *probe) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat.Result {
+	return p.run(ctx, env, args)
+}
 
 // blocked is a probe that says when it runs and waits to be let go; it heeds an interrupt unless deaf.
 func blocked(name string, class chat.EffectClass, deaf bool) (p *probe, running chan string, release chan struct{}) {
@@ -460,10 +464,14 @@ func echo(p *scripted.Prompt) scripted.Reply {
 	return scripted.Text("re: " + p.User())
 }
 
-func toolCall(name, args string) scripted.Call { return scripted.Call{Name: name, Args: json.RawMessage(args)} }
+func toolCall(name, args string) scripted.Call {
+	return scripted.Call{Name: name, Args: json.RawMessage(args)}
+}
 
 // stalled streams a text and then nothing more.
-func stalled(frames []scripted.Frame) scripted.Reply { return scripted.Reply{Frames: frames, End: scripted.EndStall} }
+func stalled(frames []scripted.Frame) scripted.Reply {
+	return scripted.Reply{Frames: frames, End: scripted.EndStall}
+}
 
 // streamed says whether the Draft's text has come that far.
 func streamed(text string) func(engine.View) bool {

@@ -81,7 +81,9 @@ func fullRig(t *testing.T) (r *rig, id chat.ID, v engine.View, makeRoom func()) 
 	if !<-filled {
 		t.Fatal("the store never got full")
 	}
-	v = r.until(id, "the wait for room", func(v engine.View) bool { return v.Draft != nil && v.Draft.Retry != nil && v.Draft.Retry.Kind == chat.KindNoSpace })
+	v = r.until(id, "the wait for room", func(v engine.View) bool {
+		return v.Draft != nil && v.Draft.Retry != nil && v.Draft.Retry.Kind == chat.KindNoSpace
+	})
 	return r, id, v, func() {
 		r.update(func(tx *kv.Tx) error { return tx.DeleteFamily(old) })
 		if _, err := r.store.PurgeFamilies(context.Background()); err != nil {

@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 		"dock": ChatDock(Dock{ChatID: "c", Key: "k", Running: true, Phase: Phase{Icon: "i-clock", Warn: true, Name: "Retrying", Text: "attempt 2 of 25", Until: 5}, Queue: []Queued{{ID: 4, Text: hostile}},
 			Models: []Option{{Value: "a", Label: "m:1b", Selected: true}}, Meter: Meter{Used: 100, Limit: 1000, CompactAt: 70, Parts: []MeterPart{{Name: "Messages", Tokens: 100, Tone: "p1"}}}}),
 		"chats": ChatsList(ChatList{Listed: 200, More: 300, Groups: []ChatGroup{{Name: "Today", Rows: []ChatRow{{ID: "c", Title: hostile, Summary: "s", When: "now", State: ChatWaiting, Adds: 1, Here: true, Unread: true}}}}}),
-		"hits":  SearchHits(Hits{Query: "TIDE", Rows: []ChatRow{{ID: "c", Title: "The tide table", Query: "TIDE"},
+		"hits": SearchHits(Hits{Query: "TIDE", Rows: []ChatRow{{ID: "c", Title: "The tide table", Query: "TIDE"},
 			{ID: "d", Anchor: "m-7", Title: hostile, Labels: []string{hostile, "k=v"}, Summary: "… a hightide:tidelike, riptide and parse_Tide", Query: "TIDE"}}, Searched: 3, More: 200, Unreadable: 1}),
 		"usage-plots": templ.Join(TokensPlot(goldenColumns(), "day"), TimePlot(goldenColumns(), "day"), usageFigures(UsagePage{Sum: goldenColumns()[0].Sum}),
 			usageTable("By chat", "Chat", []UsageRow{{Name: hostile, Href: "/chats/c", Sum: goldenColumns()[1].Sum}}, 2), sharesPlot("Tokens by model", []UsageRow{{Name: hostile, Sum: goldenColumns()[0].Sum}})),
