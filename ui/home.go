@@ -68,6 +68,7 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 			n.Folder = o.Label
 		}
 	}
+	n.Form.Model = r.FormValue("model_config_id")
 	if n.Form.Next == "" {
 		n.Form.Next = "/"
 	}

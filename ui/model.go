@@ -318,11 +318,12 @@ func (s *Site) deleteConfig(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) demoModel(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.models.Demo(r.Context(), gate.Principal(r.Context()), model.DemoInput{}); err != nil {
+	c, err := s.models.Demo(r.Context(), gate.Principal(r.Context()), model.DemoInput{})
+	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/?start=1", http.StatusSeeOther)
+	http.Redirect(w, r, "/?start=1&model_config_id="+string(c.ID), http.StatusSeeOther)
 }
 
 // connectServer goes over to the model server at another address.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/a-h/templ"
 
@@ -68,7 +69,11 @@ func (s *Site) addWorkspace(w http.ResponseWriter, r *http.Request) {
 		form.Problem = sentence(err)
 		s.showWorkspaces(w, r, http.StatusUnprocessableEntity, form)
 	case form.Next == "/":
-		http.Redirect(w, r, "/?start=1&workspace_id="+string(out.Workspace.ID), http.StatusSeeOther)
+		to := url.Values{"start": {"1"}, "workspace_id": {string(out.Workspace.ID)}}
+		if chosen := r.FormValue("model_config_id"); chosen != "" {
+			to.Set("model_config_id", chosen)
+		}
+		http.Redirect(w, r, "/?"+to.Encode(), http.StatusSeeOther)
 	default:
 		http.Redirect(w, r, "/workspaces", http.StatusSeeOther)
 	}

@@ -22,6 +22,8 @@ type NewChatPage struct {
 
 // WorkspaceForm adds a folder. Next is the address to go to afterwards.
 type WorkspaceForm struct {
+	// Model is the Model config that was chosen before, to come back with.
+	Model     string
 	Directory string
 	Name      string
 	Trusted   bool
