@@ -47,7 +47,9 @@ type draft struct {
 	saved []int              // how much of each is checkpointed
 	// unsaved counts text that no checkpoint holds.
 	unsaved int
-	chunks  int
+	// taken counts text that is in chunks on their way to the store.
+	taken  int
+	chunks int
 	// snapshot is the copy that readers share until the Draft grows again.
 	snapshot *Draft
 	calls    int
@@ -232,7 +234,14 @@ func (d *draft) generation() int64 {
 func (d *draft) unsavedBytes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.unsaved
+	return d.unsaved + d.taken
+}
+
+// settled says that no chunk is on its way any more: it is stored, or waits for room.
+func (d *draft) settled() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken = 0
 }
 
 // unsavedChunk takes what no checkpoint holds yet; nil when there is nothing. n is the chunk's number within the Step.
@@ -264,6 +273,7 @@ func (d *draft) unsavedChunk(now time.Time) (chunk *chat.DraftChunk, n int) {
 		d.saved[i] = len(text) + 1
 		c.Parts = append(c.Parts, p)
 	}
+	d.taken += d.unsaved
 	d.unsaved = 0
 	d.chunks++
 	return c, d.chunks

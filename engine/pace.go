@@ -139,7 +139,10 @@ func (s *saver) end() {
 func (s *saver) save(also func(*kv.Tx) error) error {
 	whole := also != nil
 	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	defer func() {
+		s.r.draft.settled()
+		<-s.turn
+	}()
 	if chunk, n := s.r.draft.unsavedChunk(s.r.e.now().UTC()); chunk != nil {
 		s.failed = append(s.failed, numberedChunk{n: n, chunk: chunk})
 	}
