@@ -219,19 +219,7 @@ func (a *appliance) kill() {
 	<-a.ended
 }
 
-// ask makes one request of the JSON API as the owner and gives its status; out takes the body of a good answer, or a fault.
-func (a *appliance) ask(method, path string, body, out any) int {
-	a.t.Helper()
-	status, raw := a.raw(method, path, body)
-	if out != nil && len(raw) > 0 {
-		if err := json.Unmarshal(raw, out); err != nil {
-			a.t.Fatalf("%s %s: %d %s: %v", method, path, status, raw, err)
-		}
-	}
-	return status
-}
-
-// must is ask for a request that has to work.
+// must makes one request of the JSON API as the owner; out takes the body. Anything but a good answer fails the test.
 func (a *appliance) must(method, path string, body, out any) {
 	a.t.Helper()
 	status, raw := a.raw(method, path, body)

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -161,7 +160,7 @@ func report(b *testing.B, s *kv.Store, owner chat.UserID) {
 		for _, g := range all {
 			size += g.Bytes
 		}
-		b.Log(fmt.Sprintf("%d segments with %.1f MB", len(all), float64(size)/(1<<20)))
+		b.Logf("%d segments with %.1f MB", len(all), float64(size)/(1<<20))
 		return err
 	})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
@@ -151,13 +150,4 @@ func checkEffort(effort string) error {
 		return nil
 	}
 	return chat.Invalid("reasoning_effort", `must be "", low, medium or high`)
-}
-
-// oneOf lists choices for a sentence.
-func oneOf[S ~string](all []S) string {
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = string(s)
-	}
-	return strings.Join(names, ", ")
 }
