@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
 	"holdfast/kv"
@@ -38,6 +40,22 @@ func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 	}
 	b.restorable, err = restorable(tx, id)
 	return b, err
+}
+
+// freshBase gives what was kept for a reader who follows when tx has the same history, so that Messages read there belong to it; else it
+// reads.
+func (e *Engine) freshBase(tx *kv.Tx, in ViewInput, kept *base) (*base, error) {
+	if in.Following && kept != nil {
+		now, found, err := tx.Chain(in.ChatID)
+		if err != nil {
+			return nil, err
+		}
+		was := kept.chat.Chain
+		if found && now.Count == was.Count && now.LastID == was.LastID && bytes.Equal(now.Head, was.Head) {
+			return kept, nil
+		}
+	}
+	return e.readBase(tx, in.ChatID)
 }
 
 // kept gives the base that was read since the Chat's last change, nil when there is none, and the func that keeps a newer one. Only a

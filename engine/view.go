@@ -50,7 +50,7 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 	b, keep := e.feed.kept(in.ChatID)
 	if !in.Following || b == nil || in.Before != 0 || in.After < b.chat.Chain.LastID {
 		err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
-			if b, err = e.readBase(tx, in.ChatID); err != nil {
+			if b, err = e.freshBase(tx, in, b); err != nil {
 				return err
 			}
 			v.Messages, v.HasMore, err = visible(tx, in)
