@@ -14,6 +14,8 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/engine/ollama/scripted"
 )
 
 // shown are the pages that are looked at, by name; chat is the address of one with a whole Turn of the demo.
@@ -21,10 +23,27 @@ func shown(chat string) map[string]string {
 	return map[string]string{"chat": chat, "new-chat": "/?start=1", "models": "/models", "workspaces": "/workspaces", "tokens": "/tokens"}
 }
 
+// shelf is a model server with models such as people have, none of which is asked anything.
+func shelf(t *testing.T) string {
+	t.Helper()
+	const gb = 1_000_000_000
+	running, err := scripted.Listen("127.0.0.1:0", scripted.New(scripted.Options{Models: []scripted.Model{
+		{Name: "qwen3-coder:30b", Family: "qwen3moe", ParameterSize: "30.5B", Quantization: "Q4_K_M", Size: 18 * gb, Window: 262144, Capabilities: []string{"completion", "tools"}},
+		{Name: "qwen3:8b", Family: "qwen3", ParameterSize: "8.2B", Quantization: "Q4_K_M", Size: 5 * gb, Window: 40960},
+		{Name: "gemma3:12b", Family: "gemma3", ParameterSize: "12.2B", Quantization: "Q4_K_M", Size: 8 * gb, Window: 131072, Capabilities: []string{"completion", "vision"}},
+		{Name: "nomic-embed-text:latest", Family: "nomic-bert", ParameterSize: "137M", Quantization: "F16", Size: gb / 4, Window: 2048, Capabilities: []string{"embedding"}},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { running.Close() })
+	return running.URL
+}
+
 // lookedAt is an appliance whose demo model has done a Turn in a folder.
 func lookedAt(t *testing.T) (*appliance, *page, map[string]string) {
 	t.Helper()
-	a := serveNow(t, launch{})
+	a := serveNow(t, launch{ollama: shelf(t)})
 	p := browse(t, a)
 	p.press("#onboarding", "Use the demo model")
 	dir := filepath.Join(t.TempDir(), "greet")
@@ -72,8 +91,8 @@ func TestBrowserAxe(t *testing.T) {
 		t.Fatalf("HOLDFAST_AXE must name axe.min.js of the npm package axe-core: %v", err)
 	}
 	a, p, pages := lookedAt(t)
-	fresh := serveNow(t, launch{})
-	none, first := blank(t, fresh), browse(t, fresh)
+	fresh, away := serveNow(t, launch{ollama: shelf(t)}), serveNow(t, launch{})
+	none, first, lost := blank(t, fresh), browse(t, fresh), browse(t, away)
 	// A theme that changes under an open page fades, so each page is opened in its own.
 	look := func(p *page, name string, open func()) {
 		t.Helper()
@@ -96,6 +115,7 @@ func TestBrowserAxe(t *testing.T) {
 	})
 	look(none, "login", func() { none.open(fresh.url + "/login") })
 	look(first, "onboarding", func() { first.open(fresh.url) })
+	look(lost, "onboarding without a model server", func() { lost.open(away.url) })
 }
 
 func TestBrowserKeyboard(t *testing.T) {
@@ -141,8 +161,8 @@ func TestShotFlows(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	first := serveNow(t, launch{})
-	none := browse(t, first)
+	first, away := serveNow(t, launch{ollama: shelf(t)}), serveNow(t, launch{})
+	found, none := browse(t, first), browse(t, away)
 	demo, p, pages := lookedAt(t)
 	a := demo.url
 	for _, width := range []int64{1440, 390} {
@@ -163,9 +183,12 @@ func TestShotFlows(t *testing.T) {
 				}))
 			}
 			// A theme that changes under an open page fades, so each page is opened in its own.
-			none.do("resize", size(width, 900), theme(dark))
-			none.open(first.url)
-			shot(none, "onboarding")
+			for url, tab := range map[string]*page{first.url: found, away.url: none} {
+				tab.do("resize", size(width, 900), theme(dark))
+				tab.open(url)
+			}
+			shot(found, "onboarding")
+			shot(none, "onboarding-none")
 			p.do("resize", size(width, 900), theme(dark))
 			for name, path := range pages {
 				p.open(a + path)
