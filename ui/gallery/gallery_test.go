@@ -75,7 +75,7 @@ func element(t *testing.T, n *html.Node, ids map[string]bool) {
 			t.Errorf("%s has %s", n.Data, a.Key)
 		case strings.HasPrefix(a.Key, "data-") && !datastarNames.MatchString(a.Key) && !ownNames.MatchString(a.Key):
 			t.Errorf("%s has %s, which neither app.js nor Datastar is known to read", n.Data, a.Key)
-		case (a.Key == "src" || a.Key == "action" || n.Data == "link" && a.Key == "href" && a.Val != "data:,") && !strings.HasPrefix(a.Val, "/"):
+		case (a.Key == "src" || a.Key == "action" || n.Data == "link" && a.Key == "href" && a.Val != "data:,") && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#"):
 			t.Errorf("%s %s=%q is not of this host", n.Data, a.Key, a.Val)
 		}
 	}
