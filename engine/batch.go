@@ -84,6 +84,7 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 		p.call.Args = args
 		p.ask = p.def.NeedsApproval && !approved && r.t.record != nil && !r.t.record.Trusted
 	}
+	refuseTogether(out, r.t.exclusive, now)
 	return out
 }
 

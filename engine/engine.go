@@ -17,6 +17,8 @@ type Options struct {
 	// Model makes the calls, with retries and guards already around it.
 	Model chat.Model
 	Tools Tools
+	// ExclusiveToolNames are Tools that run only when a model calls them by themselves. An empty set changes nothing.
+	ExclusiveToolNames []string
 	// Configs resolves model configs; Workspaces opens workspaces by id.
 	Configs    Configs
 	Workspaces OpenWorkspace
@@ -112,6 +114,7 @@ type ports struct {
 	committed   func(chat.ID)
 	halveWindow func(context.Context, chat.ModelConfigID) (int64, bool, error)
 	limit       func(*kv.Tx, chat.UserID) error
+	exclusive   []string
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -126,7 +129,8 @@ func New(o Options) *Engine {
 		o.Committed = func(chat.ID) {}
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
-		ports:  ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit},
+		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit,
+			exclusive: o.ExclusiveToolNames},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.feed = newFeed()
 	e.runner = newRunner(e)

@@ -38,10 +38,12 @@ type setup struct {
 	// place gives the Chat a Workspace in a temporary directory; untrusted asks before commands.
 	place, untrusted bool
 	// tools come before the file and command Tools.
-	tools  []chat.Tool
-	bounds engine.Bounds
-	calls  call.Options
-	config func(*chat.ModelConfig)
+	tools []chat.Tool
+	// exclusive are the Tools that must be called by themselves.
+	exclusive []string
+	bounds    engine.Bounds
+	calls     call.Options
+	config    func(*chat.ModelConfig)
 	// wrap stands between engine and model.
 	wrap func(chat.Model) chat.Model
 	// maxBytes bounds the store; 0 is plenty.
@@ -168,7 +170,7 @@ func (r *rig) build() {
 	}
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
-	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
+	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
 		Limit: r.costs.Check, Log: log})
 	r.engine = e
 }

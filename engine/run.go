@@ -38,6 +38,8 @@ type turn struct {
 	record    *chat.WorkspaceRecord
 	workspace chat.Workspace
 	defs      []chat.ToolDef
+	// exclusive names the Tools that must be called by themselves.
+	exclusive []string
 	history   []*chat.Message
 	// notes are model-only Messages that go in front of the next Step's, in its commit.
 	notes []chat.Message
@@ -117,7 +119,7 @@ func (r *run) begin(c *chat.Chat) error {
 			return workspaceError(t.record, err)
 		}
 	}
-	t.defs = r.offered()
+	t.defs, t.exclusive = r.offered(), r.e.ports.exclusive
 	t.reads = &reads{chat: c.ID, store: r.e.store}
 	t.textTools = t.config.Tools == "text"
 	if prompt.NeedsGoOn(t.history) {
