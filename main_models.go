@@ -83,6 +83,14 @@ func (s *modelServer) freeMemory(ctx context.Context, keep string) error {
 	return s.current.Load().FreeMemory(ctx, keep)
 }
 
+// seats says where models sit: those of the model server in its memory; the demo and other servers load none on our account.
+func (s *modelServer) seats(ctx context.Context, m chat.ModelConfig, window int) chat.Seat {
+	if m.Provider != chat.ProviderOllama {
+		return chat.Seat{Place: chat.PlaceLoaded}
+	}
+	return s.current.Load().Seat(ctx, m.Model, window)
+}
+
 // maxOthers bounds the adapters that are kept; the one whose last call is the oldest goes first.
 const maxOthers = 32
 

@@ -278,7 +278,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
 	find := search.New(search.Options{Store: store, Log: log})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
-		Forget: places.Forget, HalveWindow: models.HalveWindow, Limit: costs.Check,
+		Forget: places.Forget, HalveWindow: models.HalveWindow, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Metric: metrics, Log: log, Bounds: o.bounds})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}

@@ -50,7 +50,7 @@ func (r *run) compact(built prompt.Built, source string) error {
 		}
 	}}
 	if err == nil {
-		o.usage = r.usage(chat.UsageCompaction, built.Request.Model, reply, r.e.now().Sub(started))
+		o.usage = r.usage(chat.UsageCompaction, reply, r.e.now().Sub(started))
 	}
 	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
 }

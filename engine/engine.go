@@ -28,6 +28,8 @@ type Options struct {
 	Committed func(chat.ID)
 	// HalveWindow makes a config's window half as large, once, after out_of_memory; may be nil.
 	HalveWindow func(context.Context, chat.ModelConfigID) (tokens int64, halved bool, err error)
+	// Seats says where a small generation's model would sit in memory; nil knows of none, so that the Chat's own model makes them.
+	Seats chat.Seats
 	// Limit refuses what a person may no longer start; it is asked inside the transaction, and may be nil.
 	Limit  func(tx *kv.Tx, user chat.UserID) error
 	Metric *metric.Registry
@@ -115,6 +117,7 @@ type ports struct {
 	halveWindow func(context.Context, chat.ModelConfigID) (int64, bool, error)
 	limit       func(*kv.Tx, chat.UserID) error
 	exclusive   []string
+	seats       chat.Seats
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -129,7 +132,7 @@ func New(o Options) *Engine {
 		o.Committed = func(chat.ID) {}
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
-		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit,
+		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats,
 			exclusive: o.ExclusiveToolNames},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.feed = newFeed()

@@ -35,6 +35,9 @@ import (
 type setup struct {
 	// model serves as "m:latest"; its zero value answers with scripted.Fallback.
 	model scripted.Model
+	// others are further models of the server; each gets a config. memory is what the server has for all, 0 is plenty and unknown.
+	others []scripted.Model
+	memory int64
 	// place gives the Chat a Workspace in a temporary directory; untrusted asks before commands.
 	place, untrusted bool
 	// tools come before the file and command Tools.
@@ -85,7 +88,7 @@ func prepareRig(t *testing.T, o setup) *rig {
 	if o.model.Name == "" {
 		o.model.Name = "m:latest"
 	}
-	r.server = scripted.New(scripted.Options{Models: []scripted.Model{o.model}, Record: true})
+	r.server = scripted.New(scripted.Options{Models: append([]scripted.Model{o.model}, o.others...), Record: true, Memory: o.memory})
 	r.client = scripted.Memory(r.server)
 	t.Cleanup(func() {
 		if err := r.client.Close(); err != nil {
@@ -100,6 +103,11 @@ func prepareRig(t *testing.T, o setup) *rig {
 		o.config(&r.config)
 	}
 	r.update(func(tx *kv.Tx) error { return tx.PutModelConfig(&r.config) })
+	for _, m := range o.others {
+		c := chat.ModelConfig{ID: chat.ModelConfigID(newID()), Name: m.Name, Provider: chat.ProviderOllama, Model: m.Name, ContextLimit: &limit,
+			Tools: "auto", Enabled: true, CreatedAt: time.Now().UTC()}
+		r.update(func(tx *kv.Tx) error { return tx.PutModelConfig(&c) })
+	}
 	if o.place {
 		r.addPlace()
 	}
@@ -150,7 +158,10 @@ func (r *rig) build() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adapter := ollama.New(ollama.Options{URL: address, Client: r.client.Client, Slots: 8, Memory: func(context.Context) int64 { return 0 }})
+	adapter := ollama.New(ollama.Options{URL: address, Client: r.client.Client, Slots: 8, Memory: func(context.Context) int64 { return r.o.memory }})
+	seats := func(ctx context.Context, m chat.ModelConfig, window int) chat.Seat {
+		return adapter.Seat(ctx, m.Model, window)
+	}
 	if r.o.calls.BaseDelay == 0 {
 		r.o.calls.BaseDelay = time.Millisecond
 	}
@@ -171,7 +182,7 @@ func (r *rig) build() {
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
-		Limit: r.costs.Check, Log: log})
+		Seats: seats, Limit: r.costs.Check, Log: log})
 	r.engine = e
 }
 

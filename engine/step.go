@@ -48,7 +48,7 @@ func (r *run) step() error {
 	}
 	parts := r.recognise(r.draft.reply())
 	calls := callsOf(parts)
-	usage := r.usage(chat.UsageTurn, built.Request.Model, reply, r.e.now().Sub(started))
+	usage := r.usage(chat.UsageTurn, reply, r.e.now().Sub(started))
 	used := func(c *chat.Chat) { c.Used = prompt.Used(c.Used, built, reply.Usage, parts) }
 	r.e.meters.step(built.Request.Model, reply, r.e.now().Sub(started))
 	if len(calls) == 0 {
@@ -325,10 +325,14 @@ func (r *run) price(msg *chat.Message, started time.Time) {
 	msg.RuntimeMS = &ms
 }
 
-func (r *run) usage(kind, model string, reply chat.Reply, took time.Duration) *chat.UsageEntry {
-	c := r.t.chat
-	return &chat.UsageEntry{ChatID: c.ID, RootID: c.RootID, UserID: c.OwnerID, ModelConfigID: r.t.config.ID, Model: model, Kind: kind,
-		Usage: reply.Usage, CostMicros: usage.CostMicros(r.t.config, reply.Usage), RuntimeMS: took.Milliseconds(), At: r.e.now().UTC()}
+func (r *run) usage(kind string, reply chat.Reply, took time.Duration) *chat.UsageEntry {
+	return usageOf(r.t.chat, r.t.config, kind, reply, took, r.e.now())
+}
+
+// usageOf books a call for c on the model of a config.
+func usageOf(c *chat.Chat, m chat.ModelConfig, kind string, reply chat.Reply, took time.Duration, at time.Time) *chat.UsageEntry {
+	return &chat.UsageEntry{ChatID: c.ID, RootID: c.RootID, UserID: c.OwnerID, ModelConfigID: m.ID, Model: m.Model, Kind: kind,
+		Usage: reply.Usage, CostMicros: usage.CostMicros(m, reply.Usage), RuntimeMS: took.Milliseconds(), At: at.UTC()}
 }
 
 func callsOf(parts []chat.Part) []chat.Call {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
-	"holdfast/engine/prompt"
 	"holdfast/engine/quick"
 	"holdfast/kv"
 )
@@ -23,8 +22,8 @@ func (r *run) nameChat() {
 	ctx, cancel := context.WithTimeout(r.e.runner.ctx, titleTimeout)
 	defer cancel()
 	started := r.e.now()
-	built := prompt.Build(r.promptInput())
-	title, counts, err := quick.Title(ctx, r.e.model, built.Request, first, "")
+	small := r.e.small(ctx, r.t.config, nil)
+	title, counts, err := quick.Title(ctx, r.e.model, small.Request(), first, "")
 	if err != nil {
 		r.e.meters.titles.Inc("title", "error")
 		r.e.log.Info("no title was made", "chat", r.id, "error", err)
@@ -34,7 +33,7 @@ func (r *run) nameChat() {
 	if counts.InputTokens == nil && title == "" {
 		return
 	}
-	usage := r.usage(chat.UsageTitle, built.Request.Model, chat.Reply{Usage: counts}, r.e.now().Sub(started))
+	usage := usageOf(c, small.Config, chat.UsageTitle, chat.Reply{Usage: counts}, r.e.now().Sub(started), r.e.now())
 	was := c.Title
 	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
 		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {

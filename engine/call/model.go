@@ -184,8 +184,8 @@ func (c *run) again(ctx context.Context, cause error) error {
 	if e.Kind == chat.KindModelLoading {
 		return c.waitLoading(ctx, e, retryAfter(cause))
 	}
-	// Another server's memory is not freed by unloading models here.
-	if e.Kind == chat.KindOutOfMemory && c.m.o.FreeMemory != nil && c.req.BaseURL == "" {
+	// Another server's memory is not freed by unloading models here, and a small job unloads nothing.
+	if e.Kind == chat.KindOutOfMemory && c.m.o.FreeMemory != nil && c.req.BaseURL == "" && c.req.Class != chat.ClassQuick {
 		if err := c.m.o.FreeMemory(ctx, c.req.Model); err != nil {
 			c.m.o.Failed(e.Kind)
 			e.Cause = errors.Join(e.Cause, err)

@@ -63,12 +63,14 @@ const (
 	ProviderOpenAI = "openai_compatible"
 )
 
-// Class orders requests in front of the model server: Turns before quick generations.
+// Class orders requests in front of the model server: Turns before quick generations before capability tests. A ClassQuick request is
+// refused where its model would push another one out of memory; a ClassProbe one is what a person asked for and may.
 type Class int
 
 const (
 	ClassTurn Class = iota
 	ClassQuick
+	ClassProbe
 )
 
 // Request is one model call, neutral to the provider. Messages and Tools keep their order and their bytes from Step to Step.

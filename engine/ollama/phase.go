@@ -64,6 +64,10 @@ func (c *call) setLoading(loading bool) error {
 	phase := chat.PhaseReading
 	if loading {
 		phase = chat.PhaseLoading
+		if c.req.Class == chat.ClassTurn {
+			// Where the memory is for one model, the server loads this one only when the calls of the others are done.
+			c.a.slots.EndQuick(c.req.Model)
+		}
 	}
 	return c.give(chat.Delta{Phase: phase})
 }

@@ -92,6 +92,9 @@ func (c *call) run(ctx context.Context) (chat.Reply, error) {
 	if m.trained > 0 && int64(c.window) > m.trained {
 		c.window = int(m.trained)
 	}
+	if err := c.admit(ctx); err != nil {
+		return chat.Reply{}, err
+	}
 	body, err := c.a.encode(c.req, m, c.window)
 	if err != nil {
 		return chat.Reply{}, err

@@ -12,8 +12,8 @@ import (
 // ErrPreempted is in the chain of the Fault that a quick call gets when a Turn takes its slot.
 var ErrPreempted = errors.New("busy: a turn took the slot of this quick call")
 
-// Slots lets at most per calls of a model run at once. Turns come before quick calls, each in order of arrival; a Turn that
-// finds no free slot ends a running quick call.
+// Slots lets at most per calls of a model run at once, by class, each class in order of arrival; a Turn that finds no free slot ends a
+// running call of another class.
 type Slots struct {
 	per int
 
@@ -101,7 +101,7 @@ func (s *Slots) settleLocked(l *lane) {
 	// The youngest goes first: it has the least to lose.
 	for i := len(l.running) - 1; i >= 0 && turns > 0; i-- {
 		t := l.running[i]
-		if t.class != chat.ClassQuick || t.preempted {
+		if t.class == chat.ClassTurn || t.preempted {
 			continue
 		}
 		t.preempted = true
@@ -158,6 +158,36 @@ func (s *Slots) Queued() int {
 		n += len(l.waiting)
 	}
 	return n
+}
+
+// Running names the models of which a call runs.
+func (s *Slots) Running() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for name, l := range s.lanes {
+		if len(l.running) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// EndQuick ends the running calls that are no Turn's, on every model but this one.
+func (s *Slots) EndQuick(but string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, l := range s.lanes {
+		if name == but {
+			continue
+		}
+		for _, t := range l.running {
+			if t.class != chat.ClassTurn && !t.preempted {
+				t.preempted = true
+				t.end(ErrPreempted)
+			}
+		}
+	}
 }
 
 // Busy says whether a call of the model runs or waits.

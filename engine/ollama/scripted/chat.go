@@ -70,6 +70,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		fail(w, status, text)
 		return
 	}
+	if !s.enter(r, m) {
+		return
+	}
+	defer s.memory.leave(m)
 	out := newLines(w, r)
 	st := &stream{out: out, model: m, begun: time.Now(), prompt: c.promptTokens(), quiet: !c.thinks()}
 	window := min(max(c.Options.NumCtx, 0), m.Window)

@@ -23,6 +23,9 @@ type Options struct {
 	Pullable []Pullable
 	// Record keeps every request for Requests.
 	Record bool
+	// Memory is what models may take together, by their Size; 0 is plenty. A model that needs room pushes idle ones out and waits for busy
+	// ones, as a real server does.
+	Memory int64
 }
 
 // Server is an http.Handler that speaks the protocol. It is safe for concurrent use.
@@ -30,6 +33,7 @@ type Server struct {
 	mux      *http.ServeMux
 	record   bool
 	pullable []Pullable
+	memory   room
 
 	// mu guards what follows.
 	mu       sync.Mutex
@@ -50,7 +54,7 @@ type Recorded struct {
 
 // New makes a Server.
 func New(o Options) *Server {
-	s := &Server{mux: http.NewServeMux(), record: o.Record, pullable: o.Pullable, blobs: map[string]int64{}, pulled: map[string]int64{}}
+	s := &Server{mux: http.NewServeMux(), record: o.Record, pullable: o.Pullable, memory: room{size: o.Memory, busy: map[*stock]int{}}, blobs: map[string]int64{}, pulled: map[string]int64{}}
 	for _, m := range o.Models {
 		s.Add(m)
 	}
