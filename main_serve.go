@@ -28,6 +28,7 @@ import (
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/search"
+	"holdfast/engine/site"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -286,14 +287,15 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
-		site, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Log: log, Dev: o.develop.gallery,
+		setting := site.NewGuarded(site.New(store), guard)
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(site.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Log: log,
+		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
-		return routes, site, nil
+		return routes, pages, nil
 	}
 	return h, nil
 }

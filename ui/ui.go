@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/model"
 	"holdfast/engine/search"
+	"holdfast/engine/site"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gallery"
@@ -28,6 +29,7 @@ type Options struct {
 	Workspaces *workspace.Guarded
 	Search     *search.Guarded
 	Usage      *usage.Guarded
+	Settings   *site.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string

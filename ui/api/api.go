@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/model"
 	"holdfast/engine/search"
+	"holdfast/engine/site"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
@@ -22,6 +23,7 @@ type Options struct {
 	Workspaces *workspace.Guarded
 	Search     *search.Guarded
 	Usage      *usage.Guarded
+	Settings   *site.Guarded
 	Log        *slog.Logger
 	Version    string
 	// Store gives the store's state and the reason for it, "" when it is ok.
@@ -46,7 +48,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.usageEndpoints(), a.accountEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.accountEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

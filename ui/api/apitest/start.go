@@ -25,6 +25,7 @@ import (
 	"holdfast/engine/openai"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
+	"holdfast/engine/site"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -151,7 +152,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

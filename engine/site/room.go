@@ -1,0 +1,31 @@
+package site
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// Room holds the site configuration of one store. Its methods may be called from any goroutine.
+type Room struct {
+	store *kv.Store
+}
+
+// New gives the Room over store.
+func New(store *kv.Store) *Room { return &Room{store: store} }
+
+// Done is the empty answer of a command that leaves nothing to say.
+type Done struct{}
+
+// known says whether there is a Model config with this id; what is no id at all names none.
+func known(tx *kv.Tx, id chat.ModelConfigID) (bool, error) {
+	s := string(id)
+	if len(s) != 36 || uuid.Validate(s) != nil || strings.ToLower(s) != s {
+		return false, nil
+	}
+	_, found, err := tx.ModelConfig(id)
+	return found, err
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"holdfast/engine/chat"
+)
+
+// AdvisorConfig is how Chats may consult the advisor. 0 uses leave it to the cap on Steps, 0 tokens are 16,384. ReasoningEffort is "",
+// low, medium or high; the zero UUID is the Chat's own model.
+type AdvisorConfig struct {
+	Enabled         bool               `json:"enabled"`
+	MaxUsesPerRun   int                `json:"max_uses_per_run"`
+	MaxOutputTokens int                `json:"max_output_tokens"`
+	ReasoningEffort string             `json:"reasoning_effort"`
+	ModelConfigID   chat.ModelConfigID `json:"model_config_id"`
+}
+
+// ClassifierConfig says whether finished Turns are judged; Candidates are the models that do it, the first that is loaded or fits.
+type ClassifierConfig struct {
+	Enabled    bool                 `json:"enabled"`
+	Candidates []chat.ModelConfigID `json:"candidates"`
+}
+
+// ClassifierUpdate replaces a ClassifierConfig; a nil Enabled is on.
+type ClassifierUpdate struct {
+	Enabled    *bool                `json:"enabled,omitempty"`
+	Candidates []chat.ModelConfigID `json:"candidates,omitempty"`
+}
+
+const (
+	advisorConfig    = "/chats/config/advisor"
+	classifierConfig = "/chats/config/classifier"
+)
+
+// ChatAdvisorConfig gives how Chats may consult the advisor.
+func (c *Client) ChatAdvisorConfig(ctx context.Context) (AdvisorConfig, error) {
+	var out AdvisorConfig
+	return out, c.call(ctx, http.MethodGet, advisorConfig, nil, nil, &out)
+}
+
+// UpdateChatAdvisorConfig replaces how Chats may consult the advisor (admin).
+func (c *Client) UpdateChatAdvisorConfig(ctx context.Context, cfg AdvisorConfig) error {
+	return c.call(ctx, http.MethodPut, advisorConfig, nil, cfg, nil)
+}
+
+// ChatClassifierConfig says whether finished Turns are judged, and by which models.
+func (c *Client) ChatClassifierConfig(ctx context.Context) (ClassifierConfig, error) {
+	var out ClassifierConfig
+	return out, c.call(ctx, http.MethodGet, classifierConfig, nil, nil, &out)
+}
+
+// UpdateChatClassifierConfig replaces whether finished Turns are judged (admin).
+func (c *Client) UpdateChatClassifierConfig(ctx context.Context, cfg ClassifierUpdate) error {
+	return c.call(ctx, http.MethodPut, classifierConfig, nil, cfg, nil)
+}

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"net/http"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/site"
+	"holdfast/ui/api/client"
+)
+
+func (a *API) siteEndpoints() []endpoint {
+	const advisor, classifier = "/chats/config/advisor", "/chats/config/classifier"
+	return []endpoint{
+		{method: http.MethodGet, path: advisor, summary: "Get how chats may consult the advisor.",
+			handler: answer(a, http.StatusOK, a.advisor), out: map[int]any{http.StatusOK: client.AdvisorConfig{}}},
+		{method: http.MethodPut, path: advisor, summary: "Replace how chats may consult the advisor (admin); what is left out is its zero value.",
+			in: client.AdvisorConfig{}, handler: answer(a, http.StatusNoContent, a.setAdvisor), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodGet, path: classifier, summary: "Get whether finished turns are judged, and by which models.",
+			handler: answer(a, http.StatusOK, a.classifier), out: map[int]any{http.StatusOK: client.ClassifierConfig{}}},
+		{method: http.MethodPut, path: classifier, summary: "Replace whether finished turns are judged (admin).", in: client.ClassifierUpdate{},
+			handler: answer(a, http.StatusNoContent, a.setClassifier), out: map[int]any{http.StatusNoContent: nil}},
+	}
+}
+
+func (a *API) advisor(q *request, _ none) (client.AdvisorConfig, error) {
+	c, err := a.o.Settings.Advisor(q.ctx(), q.who, site.AdvisorInput{})
+	return client.AdvisorConfig{Enabled: c.Enabled, MaxUsesPerRun: c.MaxUsesPerRun, MaxOutputTokens: c.MaxOutputTokens,
+		ReasoningEffort: c.ReasoningEffort, ModelConfigID: c.ModelConfigID}, err
+}
+
+func (a *API) setAdvisor(q *request, in client.AdvisorConfig) (none, error) {
+	_, err := a.o.Settings.SetAdvisor(q.ctx(), q.who, site.SetAdvisorInput{AdvisorConfig: chat.AdvisorConfig{Enabled: in.Enabled,
+		MaxUsesPerRun: in.MaxUsesPerRun, MaxOutputTokens: in.MaxOutputTokens, ReasoningEffort: in.ReasoningEffort, ModelConfigID: in.ModelConfigID}})
+	return none{}, err
+}
+
+func (a *API) classifier(q *request, _ none) (client.ClassifierConfig, error) {
+	c, err := a.o.Settings.Classifier(q.ctx(), q.who, site.ClassifierInput{})
+	return client.ClassifierConfig{Enabled: c.Enabled, Candidates: append([]chat.ModelConfigID{}, c.Candidates...)}, err
+}
+
+func (a *API) setClassifier(q *request, in client.ClassifierUpdate) (none, error) {
+	c := chat.ClassifierConfig{Enabled: in.Enabled == nil || *in.Enabled, Candidates: in.Candidates}
+	_, err := a.o.Settings.SetClassifier(q.ctx(), q.who, site.SetClassifierInput{ClassifierConfig: c})
+	return none{}, err
+}

@@ -1,0 +1,81 @@
+package api_test
+
+import (
+	"errors"
+	"testing"
+
+	"holdfast/engine/chat"
+	"holdfast/ui/api/apitest"
+	"holdfast/ui/api/client"
+)
+
+const zeroAdvisor = `{"enabled":false,"max_uses_per_run":0,"max_output_tokens":0,"reasoning_effort":"","model_config_id":"00000000-0000-0000-0000-000000000000"}`
+
+// checkSite sees every route of the site configuration, and leaves it off.
+func checkSite(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
+	const advisor, classifier = "/chats/config/advisor", "/chats/config/classifier"
+	models, err := a.Client.Models(t.Context())
+	if err != nil || len(models) == 0 {
+		t.Fatalf("%d models, %v", len(models), err)
+	}
+	id := string(models[0].ID)
+	whole := `{"enabled":true,"max_uses_per_run":3,"max_output_tokens":4096,"reasoning_effort":"high","model_config_id":"` + id + `"}`
+	take(step{name: "never written", method: "GET", path: advisor, status: 200, has: []string{zeroAdvisor}})
+	take(step{name: "advisor", method: "PUT", path: advisor, body: whole, status: 204})
+	take(step{name: "the same", method: "GET", path: advisor, status: 200, has: []string{whole}})
+	for name, x := range map[string]struct{ body, field string }{
+		"a negative number of uses":    {`{"max_uses_per_run":-1}`, "max_uses_per_run"},
+		"too many uses":                {`{"max_uses_per_run":1201}`, "max_uses_per_run"},
+		"negative tokens":              {`{"max_output_tokens":-1}`, "max_output_tokens"},
+		"another effort":               {`{"reasoning_effort":"most"}`, "reasoning_effort"},
+		"an unknown model":             {`{"model_config_id":"0197c2f0-0000-7000-8000-000000000000"}`, "model_config_id"},
+		"no id":                        {`{"model_config_id":"x"}`, "model_config_id"},
+		"the same id in other letters": {`{"model_config_id":"0197C2F0-0000-7000-8000-000000000000"}`, "model_config_id"},
+		"half a use":                   {`{"max_uses_per_run":1.5}`, "max_uses_per_run"},
+		"a text for a switch":          {`{"enabled":"yes"}`, "enabled"},
+		"an unknown field":             {`{"enabled":true,"model":"x"}`, "model"},
+	} {
+		take(step{name: name, method: "PUT", path: advisor, body: x.body, status: 400, has: []string{`"field":"` + x.field + `"`}})
+	}
+	take(step{name: "two wrong fields", method: "PUT", path: advisor, body: `{"max_uses_per_run":-1,"reasoning_effort":"x"}`, status: 400,
+		has: []string{`"field":"max_uses_per_run"`, `"field":"reasoning_effort"`}})
+	take(step{name: "broken", method: "PUT", path: advisor, body: `{"enabled":`, status: 400})
+	take(step{name: "nothing was changed", method: "GET", path: advisor, status: 200, has: []string{whole}})
+	take(step{name: "stored whole", method: "PUT", path: advisor, body: `{"model_config_id":""}`, status: 204})
+	take(step{name: "zero again", method: "GET", path: advisor, status: 200, has: []string{zeroAdvisor}})
+
+	take(step{name: "classifier", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":true,"candidates":[]}`}})
+	take(step{name: "classifier off", method: "PUT", path: classifier, body: `{"enabled":false,"candidates":["` + id + `"]}`, status: 204})
+	take(step{name: "classifier is off", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":false,"candidates":["` + id + `"]}`}})
+	take(step{name: "an unknown candidate", method: "PUT", path: classifier, body: `{"candidates":["x"]}`, status: 400, has: []string{`"field":"candidates"`}})
+	take(step{name: "defaults", method: "PUT", path: classifier, body: `{}`, status: 204})
+	take(step{name: "classifier is on", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":true,"candidates":[]}`}})
+}
+
+// TestCase46TheAdvisorsConfig: everybody reads it, admins write it.
+func TestCase46TheAdvisorsConfig(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{})
+	_, token := a.AddUser(t, "mo", chat.UserMember)
+	mo := a.As(t, token)
+	want := client.AdvisorConfig{Enabled: true, MaxUsesPerRun: 3, ReasoningEffort: "low", ModelConfigID: chat.ZeroModelConfig}
+	if err := a.Client.UpdateChatAdvisorConfig(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	off := false
+	if err := a.Client.UpdateChatClassifierConfig(t.Context(), client.ClassifierUpdate{Enabled: &off}); err != nil {
+		t.Fatal(err)
+	}
+	advisor, classifier := mo.UpdateChatAdvisorConfig(t.Context(), client.AdvisorConfig{}), mo.UpdateChatClassifierConfig(t.Context(), client.ClassifierUpdate{})
+	for name, err := range map[string]error{"advisor": advisor, "classifier": classifier} {
+		var refused *chat.Error
+		if !errors.As(err, &refused) || refused.Kind != chat.KindForbidden || refused.StatusCode != 403 {
+			t.Errorf("a member changes the %s: %v", name, err)
+		}
+	}
+	if got, err := mo.ChatAdvisorConfig(t.Context()); err != nil || got != want {
+		t.Errorf("a member reads %+v, %v", got, err)
+	}
+	if got, err := mo.ChatClassifierConfig(t.Context()); err != nil || got.Enabled {
+		t.Errorf("a member reads %+v, %v", got, err)
+	}
+}
