@@ -327,22 +327,26 @@ func (b *batch) put(i int, part chat.Part) {
 func (r *run) putIntent(in *chat.Intent) error {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
-	fenced := false
+	return r.fenced(ctx, func(tx *kv.Tx) error { return tx.PutIntent(r.id, in) })
+}
+
+// fenced makes a write beside the Chat's record if the run still owns the Chat.
+func (r *run) fenced(ctx context.Context, write func(*kv.Tx) error) error {
+	lost := false
 	err := r.e.store.Update(ctx, func(tx *kv.Tx) error {
 		c, found, err := tx.Chat(r.id)
 		if err != nil {
 			return err
 		}
-		fenced = !found || c.Lease == nil || *c.Lease != r.lease
-		if fenced {
+		if lost = !found || c.Lease == nil || *c.Lease != r.lease; lost {
 			return nil
 		}
-		return tx.PutIntent(r.id, in)
+		return write(tx)
 	})
-	if fenced {
+	if lost {
 		return errFenced
 	}
-	return err
+	return storeError(err)
 }
 
 func (r *run) toolLabel(name string) string {

@@ -22,8 +22,9 @@ type change struct {
 	// write runs after the transition was allowed and before Calls are answered, Messages inserted and the queue taken. Its error
 	// rolls everything back.
 	write func(tx *kv.Tx, c *chat.Chat, m chat.Move) error
-	// insert goes to the history or the queue, as the transition says.
-	insert *insertion
+	// insert goes to the history or the queue, as the transition says; inserted, unless nil, runs after it.
+	insert   *insertion
+	inserted func(tx *kv.Tx, c *chat.Chat) error
 	// receipt makes a repeat with the same key answer as the first.
 	receipt *receipt
 	// quiet leaves UpdatedAt alone (it moves only on a user Message and at the end of a Turn).
@@ -139,6 +140,11 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 	}
 	if x.insert != nil {
 		if err := e.insert(tx, c, m, x.insert); err != nil {
+			return err
+		}
+	}
+	if x.inserted != nil {
+		if err := x.inserted(tx, c); err != nil {
 			return err
 		}
 	}

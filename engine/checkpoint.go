@@ -31,8 +31,8 @@ func (r *run) checkpointFiles(changes []chat.FileChange) error {
 			}
 		}
 		kept.AfterHash = f.AfterHash
-		if err := r.e.store.Update(r.ctx, func(tx *kv.Tx) error { return tx.PutCheckpoint(kept) }); err != nil {
-			return storeError(err)
+		if err := r.fenced(r.ctx, func(tx *kv.Tx) error { return tx.PutCheckpoint(kept) }); err != nil {
+			return err
 		}
 		r.e.feed.changed(r.id)
 	}

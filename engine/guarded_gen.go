@@ -60,6 +60,11 @@ func (g *Guarded) DeleteQueued(ctx context.Context, p chat.Principal, in QueuedI
 	return account.Run(ctx, g.guard, "engine.DeleteQueued", policyDeleteQueued, p, in, g.room.DeleteQueued)
 }
 
+// Edit is Engine.Edit under policyEdit.
+func (g *Guarded) Edit(ctx context.Context, p chat.Principal, in EditInput) (EditOutput, error) {
+	return account.Run(ctx, g.guard, "engine.Edit", policyEdit, p, in, g.room.Edit)
+}
+
 // EditQueued is Engine.EditQueued under policyEditQueued.
 func (g *Guarded) EditQueued(ctx context.Context, p chat.Principal, in EditQueuedInput) (Done, error) {
 	return account.Run(ctx, g.guard, "engine.EditQueued", policyEditQueued, p, in, g.room.EditQueued)

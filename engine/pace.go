@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -155,16 +156,7 @@ func (s *saver) save(also func(*kv.Tx) error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
-	fenced := false
-	err := s.r.e.store.Update(ctx, func(tx *kv.Tx) error {
-		c, found, err := tx.Chat(s.r.id)
-		if err != nil {
-			return err
-		}
-		fenced = !found || c.Lease == nil || *c.Lease != s.r.lease
-		if fenced {
-			return nil
-		}
+	err := s.r.fenced(ctx, func(tx *kv.Tx) error {
 		for _, f := range s.failed {
 			if err := tx.PutDraftChunk(s.r.id, f.n, f.chunk); err != nil {
 				return err
@@ -175,13 +167,13 @@ func (s *saver) save(also func(*kv.Tx) error) error {
 		}
 		return nil
 	})
-	if fenced {
-		return errFenced
+	if errors.Is(err, errFenced) {
+		return err
 	}
 	if err != nil {
 		s.r.e.meters.checkpoints.Inc("failed")
 		if whole {
-			return storeError(err)
+			return err
 		}
 		return nil
 	}

@@ -21,6 +21,7 @@ var (
 	policyChanges      = account.Owns(func(in ChangesInput) chat.ID { return in.ChatID })
 	policyStopProcess  = account.OwnsWrites(func(in StopProcessInput) chat.ID { return in.ChatID })
 	policySend         = account.OwnsWrites(func(in SendInput) chat.ID { return in.ChatID })
+	policyEdit         = account.OwnsWrites(func(in EditInput) chat.ID { return in.ChatID })
 	policyInterrupt    = account.OwnsWrites(func(in InterruptInput) chat.ID { return in.ChatID })
 	policyRetry        = account.OwnsWrites(func(in RetryInput) chat.ID { return in.ChatID })
 	policyCompact      = account.OwnsWrites(func(in CompactInput) chat.ID { return in.ChatID })

@@ -61,19 +61,8 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 			if err := e.limited(tx, p.UserID); err != nil {
 				return chat.Event{}, err
 			}
-			if in.ModelConfigID != "" {
-				if !isID(in.ModelConfigID) {
-					return chat.Event{}, chat.Invalid("model_config_id", "There is no such enabled model config.")
-				}
-				m, found, err := tx.ModelConfig(in.ModelConfigID)
-				if err != nil {
-					return chat.Event{}, err
-				}
-				if !found || !m.Enabled {
-					return chat.Event{}, chat.Invalid("model_config_id", "There is no such enabled model config.")
-				}
-			}
-			return chat.Event{Kind: kind}, nil
+			refused, err := e.checkReferences(tx, &chat.Chat{ModelConfigID: in.ModelConfigID})
+			return chat.Event{Kind: kind}, errors.Join(refused, err)
 		}})
 	if errors.Is(err, errReplayed) {
 		out := SendOutput{Replayed: true}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
@@ -23,6 +24,9 @@ func (a *API) messageEndpoints() []endpoint {
 		{method: http.MethodPost, path: messages, summary: "Send a message; a chat that is busy queues it or is interrupted.", keyed: true,
 			maxBody: messageBody, in: client.MessageSend{}, handler: answer(a, http.StatusCreated, a.send),
 			out: map[int]any{http.StatusCreated: client.Sent{}}},
+		{method: http.MethodPatch, path: messages + "/{n}",
+			summary: "Edit a user message: it and all after it are marked deleted, the queue is dropped, and the new one runs.", keyed: true,
+			maxBody: messageBody, in: client.MessageEdit{}, handler: answer(a, http.StatusOK, a.editMessage), out: map[int]any{http.StatusOK: client.Edited{}}},
 		{method: http.MethodPatch, path: queued, summary: "Change a queued message, or move it before another one.", maxBody: messageBody,
 			in: client.QueuedUpdate{}, handler: answer(a, http.StatusNoContent, a.updateQueued), out: nothing},
 		{method: http.MethodDelete, path: queued, summary: "Remove a queued message.",
@@ -89,6 +93,20 @@ func (a *API) send(q *request, in client.MessageSend) (client.Sent, error) {
 	}
 	message := shownMessage(out.Message)
 	return client.Sent{Message: &message}, nil
+}
+
+func (a *API) editMessage(q *request, in client.MessageEdit) (client.Edited, error) {
+	n, err := strconv.ParseInt(q.http.PathValue("n"), 10, 64)
+	if err != nil {
+		return client.Edited{}, chat.NotFound("message")
+	}
+	out, err := a.o.Chats.Edit(q.ctx(), q.who, engine.EditInput{ChatID: q.chat(), Message: chat.MessageID(n), Content: takenParts(in.Content),
+		ModelConfigID: in.ModelConfigID, Key: q.key()})
+	if err != nil {
+		return client.Edited{}, err
+	}
+	q.again = out.Replayed
+	return client.Edited{Message: shownMessage(out.Message), Deleted: append([]chat.MessageID{}, out.Deleted...), Dropped: shownQueue(out.Dropped)}, nil
 }
 
 func (a *API) updateQueued(q *request, in client.QueuedUpdate) (none, error) {

@@ -56,6 +56,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkModelServer(t, d, a, take)
 	checkChats(t, a, take)
 	checkQueue(t, a, take)
+	checkEdit(t, a, take)
 	checkCards(t, a, take)
 	checkStreamRoute(t, a, d)
 	checkSite(t, a, take)

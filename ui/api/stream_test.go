@@ -15,7 +15,6 @@ import (
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
-	"holdfast/kv"
 	"holdfast/ui/api/apitest"
 	"holdfast/ui/api/client"
 )
@@ -267,38 +266,6 @@ func TestACommitAndItsResetAreOneFrame(t *testing.T) {
 			}
 			return
 		}
-	}
-}
-
-func TestCase63AnEditResetsTheHistory(t *testing.T) {
-	a := apitest.Start(t, apitest.Options{Scripts: callScripts})
-	c := create(t, a, "hello")
-	held := a.Rests(t, c.ID)
-	_, read := openStream(t, a, fmt.Sprintf("/chats/%s/stream?after_id=%d", c.ID, held.Messages[1].ID))
-	read()
-	// There is no route that edits yet: the store does what the transition will do.
-	err := a.Store.Update(t.Context(), func(tx *kv.Tx) error {
-		record, _, err := tx.Chat(c.ID)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.MarkDeleted(record, held.Messages[1].ID); err != nil {
-			return err
-		}
-		record.HistoryEpoch++
-		record.Version++
-		return tx.PutChat(record)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	title := "touched"
-	if err := a.Client.UpdateChat(t.Context(), c.ID, client.ChatUpdate{Title: &title}); err != nil {
-		t.Fatal(err)
-	}
-	id, f := decode(t, read())
-	if got := typesOf(f); got != "history_reset message" || id != fmt.Sprint(held.Messages[0].ID) {
-		t.Errorf("after an edit came %q with id %s", got, id)
 	}
 }
 

@@ -131,6 +131,19 @@ type Sent struct {
 	QueuedMessage *QueuedMessage `json:"queued_message,omitempty"`
 }
 
+// MessageEdit puts new content in the place of a user Message and of all that followed it.
+type MessageEdit struct {
+	Content       []Input            `json:"content"`
+	ModelConfigID chat.ModelConfigID `json:"model_config_id,omitempty"`
+}
+
+// Edited is what came of it: the new Message, what is deleted now, and the queued ones that were dropped.
+type Edited struct {
+	Message Message          `json:"message"`
+	Deleted []chat.MessageID `json:"deleted_message_ids"`
+	Dropped []QueuedMessage  `json:"dropped_queued"`
+}
+
 // QueuedUpdate changes a queued Message, or moves it before another one.
 type QueuedUpdate struct {
 	Content []Input        `json:"content,omitempty"`
@@ -157,6 +170,12 @@ func (c *Client) Messages(ctx context.Context, id chat.ID, q MessageQuery) (Mess
 func (c *Client) Send(ctx context.Context, id chat.ID, in MessageSend) (Sent, error) {
 	var out Sent
 	return out, c.call(ctx, http.MethodPost, chatPath(id, "messages"), nil, in, &out)
+}
+
+// EditMessage edits a user Message; it and all after it are deleted, and the new one runs.
+func (c *Client) EditMessage(ctx context.Context, id chat.ID, message chat.MessageID, in MessageEdit) (Edited, error) {
+	var out Edited
+	return out, c.call(ctx, http.MethodPatch, chatPath(id, "messages", number(message)), nil, in, &out)
 }
 
 // UpdateQueued changes or moves a queued Message.
