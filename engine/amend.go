@@ -124,7 +124,7 @@ func (e *Engine) Delete(ctx context.Context, p chat.Principal, in DeleteInput) (
 		return Done{}, refused
 	}
 	e.feed.changed(in.ChatID)
-	e.feed.touchOwner(p.UserID)
+	e.feed.touchOwner(p.UserID, in.ChatID)
 	e.ports.committed(in.ChatID)
 	if e.ports.forget == nil {
 		return Done{}, nil

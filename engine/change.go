@@ -324,7 +324,7 @@ func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now tim
 func (e *Engine) after(out changed) {
 	c, m := out.chat, out.move
 	e.feed.moved(c)
-	e.feed.touchOwner(c.OwnerID)
+	e.feed.touchOwner(c.OwnerID, c.ID)
 	e.ports.committed(c.ID)
 	if m.Effects.Has(chat.CancelInterrupted) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseInterrupted)

@@ -11,7 +11,7 @@ import (
 type feed struct {
 	mu     sync.Mutex // guards all maps; never held while a live's own lock is taken by a writer of its Draft
 	chats  map[chat.ID]*live
-	owners map[chat.UserID]map[chan struct{}]struct{}
+	owners map[chat.UserID]map[*listener]struct{}
 }
 
 // live is what memory knows of a Chat that somebody reads or runs.
@@ -25,7 +25,7 @@ type live struct {
 }
 
 func newFeed() *feed {
-	return &feed{chats: map[chat.ID]*live{}, owners: map[chat.UserID]map[chan struct{}]struct{}{}}
+	return &feed{chats: map[chat.ID]*live{}, owners: map[chat.UserID]map[*listener]struct{}{}}
 }
 
 // subscribe gives a channel that is touched after each change of the Chat, and the func that ends the subscription.
@@ -43,25 +43,6 @@ func (f *feed) subscribe(id chat.ID) (<-chan struct{}, func()) {
 	})
 }
 
-// subscribeOwner is subscribe over all Chats of a person; only transitions touch it, not Draft growth.
-func (f *feed) subscribeOwner(u chat.UserID) (<-chan struct{}, func()) {
-	ch := make(chan struct{}, 1)
-	f.mu.Lock()
-	if f.owners[u] == nil {
-		f.owners[u] = map[chan struct{}]struct{}{}
-	}
-	f.owners[u][ch] = struct{}{}
-	f.mu.Unlock()
-	return ch, sync.OnceFunc(func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.owners[u], ch)
-		if len(f.owners[u]) == 0 {
-			delete(f.owners, u)
-		}
-	})
-}
-
 // touch wakes the readers of a Chat, and says whether it has any.
 func (f *feed) touch(id chat.ID) bool {
 	f.mu.Lock()
@@ -72,13 +53,6 @@ func (f *feed) touch(id chat.ID) bool {
 	}
 	wakeAll(l.subs)
 	return len(l.subs) > 0
-}
-
-// touchOwner wakes those who watch a person's list.
-func (f *feed) touchOwner(u chat.UserID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	wakeAll(f.owners[u])
 }
 
 func (f *feed) watched(id chat.ID) bool {

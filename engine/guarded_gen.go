@@ -90,6 +90,11 @@ func (g *Guarded) Message(ctx context.Context, p chat.Principal, in MessageInput
 	return account.Run(ctx, g.guard, "engine.Message", policyMessage, p, in, g.room.Message)
 }
 
+// Overview is Engine.Overview under policyOverview.
+func (g *Guarded) Overview(ctx context.Context, p chat.Principal, in OverviewInput) (OverviewOutput, error) {
+	return account.Run(ctx, g.guard, "engine.Overview", policyOverview, p, in, g.room.Overview)
+}
+
 // Processes is Engine.Processes under policyProcesses.
 func (g *Guarded) Processes(ctx context.Context, p chat.Principal, in ProcessesInput) ([]chat.ProcessOutput, error) {
 	return account.Run(ctx, g.guard, "engine.Processes", policyProcesses, p, in, g.room.Processes)
@@ -141,6 +146,6 @@ func (g *Guarded) Watch(ctx context.Context, p chat.Principal, in WatchInput) (W
 }
 
 // WatchList is Engine.WatchList under policyWatchList.
-func (g *Guarded) WatchList(ctx context.Context, p chat.Principal, in WatchListInput) (Watch, error) {
+func (g *Guarded) WatchList(ctx context.Context, p chat.Principal, in WatchListInput) (ListWatch, error) {
 	return account.Run(ctx, g.guard, "engine.WatchList", policyWatchList, p, in, g.room.WatchList)
 }

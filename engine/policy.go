@@ -11,6 +11,7 @@ var (
 	policyCreate       = account.AnyoneWrites[CreateInput]()
 	policyList         = account.Anyone[ListInput]()
 	policyWatchList    = account.Anyone[WatchListInput]()
+	policyOverview     = account.Anyone[OverviewInput]()
 	policyGet          = account.Owns(func(in GetInput) chat.ID { return in.ChatID })
 	policyView         = account.Owns(func(in ViewInput) chat.ID { return in.ChatID })
 	policyMessage      = account.Owns(func(in MessageInput) chat.ID { return in.ChatID })

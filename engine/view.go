@@ -146,11 +146,8 @@ func (e *Engine) Message(ctx context.Context, _ chat.Principal, in MessageInput)
 	return m, err
 }
 
-// WatchInput names a Chat to be woken for; WatchListInput is for a person's list.
-type (
-	WatchInput     struct{ ChatID chat.ID }
-	WatchListInput struct{}
-)
+// WatchInput names a Chat to be woken for.
+type WatchInput struct{ ChatID chat.ID }
 
 // Watch is a subscription: C is touched, without payload, after each change. Stop ends it and must be called.
 type Watch struct {
@@ -161,12 +158,6 @@ type Watch struct {
 // Watch subscribes to a Chat. Subscribe before the first View.
 func (e *Engine) Watch(_ context.Context, _ chat.Principal, in WatchInput) (Watch, error) {
 	ch, stop := e.feed.subscribe(in.ChatID)
-	return Watch{C: ch, Stop: stop}, nil
-}
-
-// WatchList subscribes to the principal's list of Chats.
-func (e *Engine) WatchList(_ context.Context, p chat.Principal, _ WatchListInput) (Watch, error) {
-	ch, stop := e.feed.subscribeOwner(p.UserID)
 	return Watch{C: ch, Stop: stop}, nil
 }
 
@@ -198,6 +189,6 @@ func (e *Engine) Seen(ctx context.Context, p chat.Principal, in SeenInput) (Done
 	if err != nil {
 		return Done{}, storeError(err)
 	}
-	e.feed.touchOwner(p.UserID)
+	e.feed.touchOwner(p.UserID, in.ChatID)
 	return Done{}, nil
 }

@@ -186,6 +186,49 @@ func (x *Tx) listed(row chatRow) (*chat.Chat, error) {
 		Message: "This chat's record is damaged.", Detail: reason}}, nil
 }
 
+// OwnedChats lists up to limit of a person's Chats, archived ones and children included, by id behind after. Damaged records are counted
+// and left out.
+func (x *Tx) OwnedChats(owner chat.UserID, after chat.ID, limit int) ([]*chat.Chat, error) {
+	ownerID, err := parseID(string(owner))
+	if err != nil {
+		return nil, err
+	}
+	var from []byte
+	if after != "" {
+		key, err := idKey(after)
+		if err != nil {
+			return nil, err
+		}
+		from = append(key, 0)
+	}
+	doomed, err := x.doomedRoots()
+	if err != nil {
+		return nil, err
+	}
+	var out []*chat.Chat
+	err = x.t.scan(bChat, nil, from, func(r row) (bool, error) {
+		rec, err := decodeRecord(bChat, r.key, r.value)
+		if err == nil && (!bytes.Equal(rec.head[:idSize], ownerID[:]) || doomed[parseChatHead(rec.head).root]) {
+			return true, nil
+		}
+		var c *chat.Chat
+		if err == nil {
+			c, err = x.decodeChat(r.key, rec)
+		}
+		var d *DamageError
+		switch {
+		case errors.As(err, &d):
+			x.s.damages.add(d.Damage)
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+		out = append(out, c)
+		return len(out) < limit, nil
+	})
+	return out, err
+}
+
 // Children lists the Chats that have this one as their parent, oldest first.
 func (x *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 	parent, err := idKey(id)

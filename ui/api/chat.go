@@ -49,6 +49,9 @@ func (a *API) chatEndpoints() []endpoint {
 		{method: http.MethodGet, path: one + "/stream", summary: "Follow a chat: one frame per message.",
 			query:   []parameter{{name: "after_id", describes: "Messages up to this one are known; Last-Event-ID counts as well.", integer: true}},
 			handler: http.HandlerFunc(a.stream), streams: client.Frame{}},
+		{method: http.MethodGet, path: "/chats/watch",
+			summary: "Follow all of the caller's chats. The first message is empty and says that nothing is missed from now on; then each change comes with the chat as it is now.",
+			handler: http.HandlerFunc(a.watch), streams: client.Changes{}},
 	}
 }
 

@@ -299,6 +299,10 @@ func checkStreamRoute(t *testing.T, a *apitest.Appliance, d *document) {
 	if err := d.judge("GET", "/chats/"+string(c.ID)+"/stream", res, []byte(frame)); err != nil {
 		t.Error(err)
 	}
+	watch, changes := openStream(t, a, "/chats/watch")
+	if err := d.judge("GET", "/chats/watch", watch, []byte(changes())); err != nil {
+		t.Error(err)
+	}
 	if !strings.HasPrefix(frame, "id: ") || !strings.Contains(frame, `"events":[{"type":"status"`) || strings.Contains(frame, "event:") {
 		t.Errorf("the first frame is %q", frame)
 	}

@@ -24,24 +24,30 @@ var errSilent = errors.New("the stream was silent for too long")
 // connection is taken up again behind the last Message; the Frame after it has First set. What ends the iteration is its last pair:
 // the context's cause, a *chat.Error that the appliance answered, or the failure of all attempts for half a minute.
 func (c *Client) Stream(ctx context.Context, id chat.ID, after chat.MessageID) iter.Seq2[Frame, error] {
-	return func(yield func(Frame, error) bool) {
+	return again(ctx, c, func(ctx context.Context, take func(Frame) bool) error { return c.connect(ctx, id, &after, take) })
+}
+
+// again makes connections one after the other, until one ends for good.
+func again[M any](ctx context.Context, c *Client, connect func(context.Context, func(M) bool) error) iter.Seq2[M, error] {
+	return func(yield func(M, error) bool) {
+		var none M
 		pause, paused := c.wait.first, time.Duration(0)
 		reached := false
 		for {
 			got := false
-			err := c.connect(ctx, id, &after, func(f Frame) bool {
+			err := connect(ctx, func(m M) bool {
 				got = true
-				return yield(f, nil)
+				return yield(m, nil)
 			})
 			var refused *chat.Error
 			switch {
 			case errors.Is(err, errStopped):
 				return
 			case ctx.Err() != nil:
-				yield(Frame{}, context.Cause(ctx))
+				yield(none, context.Cause(ctx))
 				return
 			case errors.As(err, &refused) && !passing(refused):
-				yield(Frame{}, err)
+				yield(none, err)
 				return
 			}
 			if got {
@@ -49,11 +55,11 @@ func (c *Client) Stream(ctx context.Context, id chat.ID, after chat.MessageID) i
 			}
 			// Who never got a connection is told at once that nobody answers.
 			if refused == nil && !reached || paused >= c.wait.giveUp {
-				yield(Frame{}, err)
+				yield(none, err)
 				return
 			}
 			if !sleep(ctx, pause) {
-				yield(Frame{}, context.Cause(ctx))
+				yield(none, context.Cause(ctx))
 				return
 			}
 			paused += pause
@@ -76,30 +82,11 @@ func passing(e *chat.Error) bool {
 
 // connect follows one connection to its end. after moves with each Frame.
 func (c *Client) connect(ctx context.Context, id chat.ID, after *chat.MessageID, take func(Frame) bool) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	req, err := c.request(ctx, http.MethodGet, chatPath(id, "stream"), url.Values{"after_id": {number(*after)}}, nil)
 	if err != nil {
 		return err
 	}
-	res, err := c.do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	alarm := time.AfterFunc(c.wait.silence, func() { cancel(errSilent) })
-	defer alarm.Stop()
-	events := newEventReader(res.Body)
-	events.heard = func() { alarm.Reset(c.wait.silence) }
-	for first := true; ; first = false {
-		var f Frame
-		last, err := events.next(&f)
-		if err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
-			}
-			return fmt.Errorf("the stream of chat %s ended: %w", id, err)
-		}
+	return follow(ctx, c, req, func(last string, f Frame, first bool) error {
 		if end := f.ending(); end != nil {
 			return end
 		}
@@ -113,6 +100,35 @@ func (c *Client) connect(ctx context.Context, id chat.ID, after *chat.MessageID,
 		}
 		if !take(f) {
 			return errStopped
+		}
+		return nil
+	}, fmt.Sprintf("the stream of chat %s", id))
+}
+
+// follow reads the messages of one connection until it ends, is silent too long, or handle fails. what names it in errors.
+func follow[M any](ctx context.Context, c *Client, req *http.Request, handle func(id string, m M, first bool) error, what string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	res, err := c.do(req.WithContext(ctx))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	alarm := time.AfterFunc(c.wait.silence, func() { cancel(errSilent) })
+	defer alarm.Stop()
+	events := newEventReader(res.Body)
+	events.heard = func() { alarm.Reset(c.wait.silence) }
+	for first := true; ; first = false {
+		var m M
+		id, err := events.next(&m)
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return fmt.Errorf("%s ended: %w", what, err)
+		}
+		if err := handle(id, m, first); err != nil {
+			return err
 		}
 	}
 }
