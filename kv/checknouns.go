@@ -53,6 +53,7 @@ func (c *checker) nouns() error {
 			}
 		}),
 		c.each(bSite, c.siteValue),
+		c.uploads(),
 	)
 }
 
@@ -110,6 +111,8 @@ func (c *checker) message(key []byte, r record) {
 	for _, p := range m.Content {
 		if sum, ok := sumOf(p.FileID); ok {
 			c.refs[string(key)+string(sum[:])] = true
+		} else if p.FileID != "" {
+			c.linked(key, m, chat.FileID(p.FileID))
 		}
 	}
 }

@@ -58,6 +58,14 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutSite("name", "value"),
 		)
 	})
+	update(t, s, func(tx *Tx) error {
+		f := &chat.File{ID: newID[chat.FileID](), OwnerID: owner, Name: "f", MediaType: "text/plain", Size: size, SHA256: sum}
+		if err := tx.PutFile(f); err != nil {
+			return err
+		}
+		_, err := tx.LinkFiles(otherChat, []chat.FileID{f.ID}, chat.MaxChatFiles)
+		return errors.Join(err, tx.PutChat(otherChat))
+	})
 	for _, c := range []*chat.Chat{damagedChat, otherChat} {
 		for n := range 5 {
 			appendText(t, s, c.ID, fmt.Sprint("message ", n))

@@ -59,7 +59,7 @@ func (x *Tx) filesOfBucket(b bucket, fn func(sum [hashSize]byte, b bucket, key [
 				fn(ref.Sum, b, r.key)
 			}
 		}
-		if b != bCheckpoint && b != bQueue {
+		if b != bCheckpoint && b != bQueue && b != bFile {
 			return true, nil
 		}
 		for _, id := range x.namedFiles(b, r) {
@@ -75,6 +75,12 @@ func (x *Tx) namedFiles(b bucket, r row) []string {
 	if b == bCheckpoint {
 		if c, err := decodeRow[chat.Checkpoint](x, b, r); err == nil {
 			return []string{c.SHA256}
+		}
+		return nil
+	}
+	if b == bFile {
+		if f, err := decodeRow[chat.File](x, b, r); err == nil && !f.Dropped {
+			return []string{f.SHA256}
 		}
 		return nil
 	}

@@ -43,8 +43,10 @@ const (
 	bUsageDay    bucket = 24 // user 16 | day 4 | root chat 16 (0: all of the day)   JSON UsageDay; sums of usage entries, by days since 1970
 	bTerm        bucket = 25 // owner 16 | segment 8          head of a segment of the term index; | 0, chunk 2: documents; | first term: block
 	bTermChat    bucket = 26 // chat 16                       term state 32 | "\n" and a term of the title, each
+	bFile        bucket = 27 // file 16                       JSON File
+	bFileLink    bucket = 28 // chat 16 | file 16             JSON FileLink
 
-	lastBucket = bTermChat
+	lastBucket = bFileLink
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -52,7 +54,7 @@ var bucketNames = [lastBucket + 1]string{
 	bCheckpoint: "checkpoint", bReadMark: "readmark", bFileRead: "fileread", bReceipt: "receipt", bUsage: "usage", bUser: "user",
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
-	bUsageDay: "usageday",
+	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
 }
 
 func (b bucket) String() string { return bucketNames[b] }
@@ -61,7 +63,7 @@ func (b bucket) String() string { return bucketNames[b] }
 var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize, bTermChat: termHeadSize}
 
 // familyBuckets hold a Chat's own records under its id; they go with the Chat, the Chat's record last.
-var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bTermChat, bMark, bMessage}
+var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bMark, bMessage}
 
 const (
 	idSize   = 16
@@ -163,7 +165,7 @@ func hashKey(hash []byte) ([]byte, error) {
 func damageAt(b bucket, key []byte, reason string) Damage {
 	d := Damage{Noun: b.String(), Key: hex.EncodeToString(key), Reason: reason}
 	switch b {
-	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bTermChat:
+	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bFileLink, bTermChat:
 		if len(key) >= idSize {
 			d.Chat = chat.ID(toID(key).String())
 		}

@@ -17,6 +17,8 @@ type EncodedMessage struct {
 	ref *fileRef
 	// files are the kept files that the Message's Parts name.
 	files [][hashSize]byte
+	// named are the Files that the Message's Parts name.
+	named []chat.FileID
 }
 
 // storedMessage is a Message's JSON: ids stand in the key.
@@ -37,6 +39,8 @@ func EncodeMessage(m *chat.Message) (EncodedMessage, error) {
 	for _, p := range m.Content {
 		if sum, ok := sumOf(p.FileID); ok {
 			e.files = append(e.files, sum)
+		} else if p.FileID != "" {
+			e.named = append(e.named, chat.FileID(p.FileID))
 		}
 	}
 	return e, nil
@@ -68,7 +72,7 @@ func (s *Store) EncodeMessage(ctx context.Context, m *chat.Message) (EncodedMess
 	return e, nil
 }
 
-// AppendMessage appends to the Chat's history under the next id, chains it and updates c.Chain; the caller then calls PutChat(c). c must
+// AppendMessage ties the Files that the Message names to the Chat, appends to the Chat's history under the next id, chains it and updates c.Chain; the caller then calls PutChat(c). c must
 // have been read in this transaction.
 func (x *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, error) {
 	if m.body == nil && m.ref == nil {
@@ -96,6 +100,11 @@ func (x *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, erro
 	}
 	for _, sum := range m.files {
 		if err := x.putFileRef(key, sum); err != nil {
+			return 0, err
+		}
+	}
+	for _, f := range m.named {
+		if err := x.linkFile(c, f); err != nil {
 			return 0, err
 		}
 	}

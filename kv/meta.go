@@ -164,3 +164,28 @@ func emptyDir(path string) error {
 	}
 	return nil
 }
+
+// addBuckets gives a store that an older version made the buckets that came since. Roll-ups of usage are not only made but filled, by
+// addUsageDays.
+func (s *Store) addBuckets() error {
+	var missing []bucket
+	err := s.db.View(func(bt *bolt.Tx) error {
+		for b := bMeta; b <= lastBucket; b++ {
+			if bt.Bucket([]byte(b.String())) == nil {
+				missing = append(missing, b)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return s.db.Update(func(bt *bolt.Tx) error {
+		for _, b := range missing {
+			if _, err := bt.CreateBucketIfNotExists([]byte(b.String())); err != nil {
+				return fmt.Errorf("kv: make the bucket of %s: %w", b, err)
+			}
+		}
+		return nil
+	})
+}

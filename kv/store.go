@@ -130,7 +130,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.addUsageDays(); err != nil {
 		return readOnlyError(err)
 	}
-	if err := s.addTermBuckets(); err != nil {
+	if err := s.addBuckets(); err != nil {
 		return readOnlyError(err)
 	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))

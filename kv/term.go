@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
-
 	"holdfast/engine/chat"
 )
 
@@ -169,26 +167,6 @@ func (x *Tx) BehindChats(from chat.ID, limit int) (behind []chat.ID, next chat.I
 		return true, nil
 	})
 	return behind, next, err
-}
-
-// addTermBuckets gives a store that was made before there was a term index an empty one.
-func (s *Store) addTermBuckets() error {
-	missing := false
-	err := s.db.View(func(bt *bolt.Tx) error {
-		missing = bt.Bucket([]byte(bTerm.String())) == nil || bt.Bucket([]byte(bTermChat.String())) == nil
-		return nil
-	})
-	if err != nil || !missing {
-		return err
-	}
-	return s.db.Update(func(bt *bolt.Tx) error {
-		for _, b := range []bucket{bTerm, bTermChat} {
-			if _, err := bt.CreateBucketIfNotExists([]byte(b.String())); err != nil {
-				return fmt.Errorf("kv: make the bucket of %s: %w", b, err)
-			}
-		}
-		return nil
-	})
 }
 
 // DropTerms empties the term index, states first: postings without a state are dead, a state without its postings would hide Messages.

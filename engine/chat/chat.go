@@ -32,6 +32,8 @@ type Chat struct {
 	LastReply MessageID `json:"last_reply,omitempty"`
 	// Queued is the length of the queue.
 	Queued int `json:"queued,omitempty"`
+	// Files numbers the links of Files to the Chat; it only grows.
+	Files int64 `json:"files,omitempty"`
 
 	Version        int64 `json:"version"`
 	HistoryVersion int64 `json:"history_version"`

@@ -3,13 +3,14 @@ package chat
 // ID names a Chat: a UUID (v7) in its 36 character form.
 type ID string
 
-// UserID, WorkspaceID, ModelConfigID, SessionID and TokenID are UUIDs (v7) in their 36 character form.
+// UserID, WorkspaceID, ModelConfigID, SessionID, TokenID and FileID are UUIDs (v7) in their 36 character form.
 type (
 	UserID        string
 	WorkspaceID   string
 	ModelConfigID string
 	SessionID     string
 	TokenID       string
+	FileID        string
 )
 
 // MessageID numbers Messages and queued Messages over the whole store; it only grows. 0 is no Message.
