@@ -24,6 +24,7 @@ const (
 	kindUser
 	kindChat
 	kindWorkspace
+	kindFile
 )
 
 // object is what a command is about: its kind, and its owner where it has one. An unknown thing has none.
@@ -56,6 +57,10 @@ func authorize(p chat.Principal, v verb, o object) error {
 	case kindWorkspace:
 		if !mine {
 			return chat.NotFound("workspace")
+		}
+	case kindFile:
+		if !mine {
+			return chat.NotFound("file")
 		}
 	default:
 		return forbidden("This is not allowed.")

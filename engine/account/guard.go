@@ -17,6 +17,7 @@ import (
 type Owners struct {
 	Chat      func(context.Context, chat.ID) (chat.UserID, error)
 	Workspace func(context.Context, chat.WorkspaceID) (chat.UserID, error)
+	File      func(context.Context, chat.FileID) (chat.UserID, error)
 }
 
 // Guard stands before the commands of all rooms: it authorises and measures them.
@@ -96,6 +97,8 @@ func (g *Guard) object(ctx context.Context, p chat.Principal, k kind, id string)
 		o.owner, err = g.owners.Chat(ctx, chat.ID(id))
 	case kindWorkspace:
 		o.owner, err = g.owners.Workspace(ctx, chat.WorkspaceID(id))
+	case kindFile:
+		o.owner, err = g.owners.File(ctx, chat.FileID(id))
 	}
 	if err != nil {
 		return o, fmt.Errorf("find the owner: %w", err)

@@ -46,6 +46,8 @@ func TestAuthorize(t *testing.T) {
 		"unknown chat":        {object{kindChat, ""}, [8]string{unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}},
 		"own workspace":       {object{kindWorkspace, me}, [8]string{ok, ok, ok, no, ok, ok, ok, no}},
 		"another's workspace": {object{kindWorkspace, other}, [8]string{unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}},
+		"own file":            {object{kindFile, me}, [8]string{ok, ok, ok, no, ok, ok, ok, no}},
+		"another's file":      {object{kindFile, other}, [8]string{unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}},
 		"unknown workspace":   {object{kindWorkspace, ""}, [8]string{unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown}},
 		"no object":           {object{}, [8]string{no, no, no, no, no, no, no, no}},
 	}

@@ -34,7 +34,17 @@ func StoreOwners(store *kv.Store) Owners {
 		})
 		return owner, err
 	}}
-	return Owners{Chat: chats.owner, Workspace: workspaces.owner}
+	files := ownerCache[chat.FileID]{find: func(ctx context.Context, id chat.FileID) (owner chat.UserID, err error) {
+		err = store.View(ctx, func(tx *kv.Tx) error {
+			f, ok, err := tx.File(id)
+			if ok {
+				owner = f.OwnerID
+			}
+			return err
+		})
+		return owner, err
+	}}
+	return Owners{Chat: chats.owner, Workspace: workspaces.owner, File: files.owner}
 }
 
 // ownerCache keeps owners that were found. Unknown ids are asked for each time: they may come to be.

@@ -73,6 +73,9 @@ func UsesWorkspace[In any](id func(In) chat.WorkspaceID) Policy[In] {
 	})
 }
 
+// OwnsFile commands read the named File. When it is another's or unknown it is KindNotFound, for admins too.
+func OwnsFile[In any](id func(In) chat.FileID) Policy[In] { return one(read, kindFile, named(id)) }
+
 // All demands every one of the policies, in their order.
 func All[In any](policies ...Policy[In]) Policy[In] {
 	var all Policy[In]
