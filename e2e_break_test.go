@@ -117,6 +117,9 @@ func TestE2EModelServerKilled(t *testing.T) {
 	}
 	// The person has enough, brings the server back, and goes on.
 	k.interrupt()
+	if !strings.HasPrefix(k.last(), "word0 word1 word2 ") || len(k.last()) < 300 {
+		t.Errorf("kept of the broken reply: %q", k.last())
+	}
 	if models, err = gguf.Start(t.Context(), os.Getenv(gguf.BinaryEnv), dir); err != nil {
 		t.Fatal(err)
 	}

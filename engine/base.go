@@ -16,14 +16,20 @@ type base struct {
 	config     *chat.ModelConfig
 	compactAt  int
 	restorable map[chat.MessageID]int
+	// news are the newest Messages of the history, ascending and without a gap: all that follow the one with the id since.
+	news  []*chat.Message
+	since chat.MessageID
 }
+
+// newsKept bounds the Messages that a base holds for readers who follow.
+const newsKept = 32
 
 func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 	c, err := mustChat(tx, id)
 	if err != nil {
 		return nil, err
 	}
-	b := &base{chat: c}
+	b := &base{chat: c, since: c.Chain.LastID}
 	if c.Queued > 0 {
 		if b.queue, err = tx.Queue(id); err != nil {
 			return nil, err
@@ -88,8 +94,9 @@ func (f *feed) changed(id chat.ID) {
 	}
 }
 
-// moved is changed after a transition, whose Chat is at hand: where all else of what was kept is still so, nobody has to read it again.
-func (f *feed) moved(c *chat.Chat) {
+// moved is changed after a transition, whose Chat is at hand with the Messages it is known to have appended: where all else of what was
+// kept is still so, nobody has to read it again.
+func (f *feed) moved(c *chat.Chat, appended []*chat.Message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.chats[c.ID]
@@ -98,13 +105,13 @@ func (f *feed) moved(c *chat.Chat) {
 	}
 	l.changes++
 	if old := l.base; old != nil {
-		l.base = old.with(c)
+		l.base = old.with(c, appended)
 	}
 	wakeAll(l.subs)
 }
 
 // with gives the base after a transition to c, nil when more than the Chat's record may have changed, or c is not the next Version.
-func (b *base) with(c *chat.Chat) *base {
+func (b *base) with(c *chat.Chat, appended []*chat.Message) *base {
 	was := b.chat
 	if c.Version != was.Version+1 || c.QueueVersion != was.QueueVersion || c.HistoryEpoch != was.HistoryEpoch ||
 		c.WorkspaceID != was.WorkspaceID || c.ModelConfigID != was.ModelConfigID {
@@ -112,5 +119,24 @@ func (b *base) with(c *chat.Chat) *base {
 	}
 	next := *b
 	next.chat = c
+	if c.Chain.Count != b.chat.Chain.Count+int64(len(appended)) || len(b.news)+len(appended) > newsKept {
+		next.news, next.since = nil, c.Chain.LastID
+	} else if len(appended) > 0 {
+		next.news = append(b.news[:len(b.news):len(b.news)], appended...)
+	}
 	return &next
+}
+
+// after gives the Messages behind an id as a person may see them; false when they are not all held.
+func (b *base) after(id chat.MessageID) ([]*chat.Message, bool) {
+	if id < b.since {
+		return nil, false
+	}
+	var out []*chat.Message
+	for _, m := range b.news {
+		if m.ID > id && shown(m) {
+			out = append(out, m)
+		}
+	}
+	return out, true
 }

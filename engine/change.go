@@ -27,6 +27,8 @@ type change struct {
 	inserted func(tx *kv.Tx, c *chat.Chat) error
 	// receipt makes a repeat with the same key answer as the first.
 	receipt *receipt
+	// messages are what write appends to the history; they get their ids by the commit.
+	messages []chat.Message
 	// quiet leaves UpdatedAt alone (it moves only on a user Message and at the end of a Turn).
 	quiet bool
 }
@@ -64,9 +66,21 @@ func (e *Engine) change(ctx context.Context, x change) (changed, error) {
 		return changed{}, refused
 	}
 	if !out.move.Effects.Has(chat.NoChange) {
-		e.after(out)
+		e.after(out, x.appended())
 	}
 	return out, nil
+}
+
+// appended are the Messages that the transition is known to have appended, ascending. It may have appended others: count them.
+func (x change) appended() []*chat.Message {
+	var all []*chat.Message
+	for i := range x.messages {
+		all = append(all, &x.messages[i])
+	}
+	if x.insert != nil && x.insert.stored != nil {
+		all = append(all, x.insert.stored)
+	}
+	return all
 }
 
 // transact is the part of change inside a transaction. It may run more than once.
@@ -321,9 +335,10 @@ func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now tim
 }
 
 // after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner.
-func (e *Engine) after(out changed) {
+func (e *Engine) after(out changed, appended []*chat.Message) {
 	c, m := out.chat, out.move
-	e.feed.moved(c)
+	e.histories.add(c, appended)
+	e.feed.moved(c, appended)
 	e.feed.touchOwner(c.OwnerID, c.ID)
 	e.ports.committed(c.ID)
 	if m.Effects.Has(chat.CancelInterrupted) {

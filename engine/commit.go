@@ -89,7 +89,7 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 		return tx.ClearIntents(c.ID)
 	}
 	lease := r.lease
-	return change{chat: r.id, fence: &lease, write: write,
+	return change{chat: r.id, fence: &lease, write: write, messages: msgs,
 		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return ev, nil }}, msgs, nil
 }
 

@@ -102,7 +102,7 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 	if refused != nil {
 		return nil, refused
 	}
-	e.after(changed{chat: c, move: chat.Move{To: chat.Pending, Effects: chat.Wake}})
+	e.after(changed{chat: c, move: chat.Move{To: chat.Pending, Effects: chat.Wake}}, nil)
 	return c, nil
 }
 

@@ -53,6 +53,8 @@ type draft struct {
 	// snapshot is the copy that readers share until the Draft grows again.
 	snapshot *Draft
 	calls    int
+	// failed is the reply of the last attempt that wrote one, until another attempt writes.
+	failed []chat.Part
 }
 
 func (d *draft) reset(step, generation int64, runner string, turnStart, now time.Time, promptBytes int64) {
@@ -60,13 +62,17 @@ func (d *draft) reset(step, generation int64, runner string, turnStart, now time
 	defer d.mu.Unlock()
 	d.d = Draft{Step: step, Generation: generation, Runner: runner, Phase: chat.PhaseQueued, PhaseSince: now, StartedAt: turnStart,
 		PromptBytes: promptBytes}
-	d.bufs, d.saved, d.unsaved, d.chunks, d.snapshot, d.calls = nil, nil, 0, 0, nil, 0
+	d.bufs, d.saved, d.unsaved, d.chunks, d.snapshot, d.calls, d.failed = nil, nil, 0, 0, nil, 0, nil
 }
 
-// restart empties the Draft for another attempt under a new generation.
+// restart empties the Draft for another attempt under a new generation. What the failed one wrote is remembered for partial.
 func (d *draft) restart(r *chat.Retry, now time.Time) {
+	failed := d.reply()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if len(failed) > 0 {
+		d.failed = failed
+	}
 	d.d.Generation++
 	d.d.Parts, d.bufs, d.saved, d.unsaved, d.calls = nil, nil, nil, 0, 0
 	d.d.Retry = r
@@ -91,7 +97,7 @@ func (d *draft) setPhase(p chat.Phase, place int, now time.Time) {
 func (d *draft) grow(x chat.Delta, now time.Time) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.snapshot = nil
+	d.snapshot, d.failed = nil, nil
 	d.d.Retry = nil
 	switch {
 	case x.Call != nil:
@@ -143,6 +149,13 @@ func (d *draft) replace(parts []chat.Part, now time.Time) {
 		d.unsaved += len(text) + len(p.Args)
 	}
 	d.snapshot = nil
+}
+
+// empty says whether the model has written nothing yet.
+func (d *draft) empty() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.d.Parts) == 0
 }
 
 // startCall shows a running Call's Result as an open Part; output and finishCall fill it.
@@ -223,6 +236,16 @@ func (d *draft) reply() []chat.Part {
 		parts = append(parts, p.Part)
 	}
 	return parts
+}
+
+// partial is the reply of the newest attempt that wrote anything.
+func (d *draft) partial() []chat.Part {
+	if parts := d.reply(); len(parts) > 0 {
+		return parts
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
 }
 
 func (d *draft) generation() int64 {
@@ -325,7 +348,7 @@ func (d *draft) pause(r *chat.Retry, now time.Time) {
 func (d *draft) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.d.Parts, d.bufs, d.saved, d.unsaved, d.snapshot, d.calls = nil, nil, nil, 0, nil, 0
+	d.d.Parts, d.bufs, d.saved, d.unsaved, d.snapshot, d.calls, d.failed = nil, nil, nil, 0, nil, 0, nil
 	d.d.Generation++
 }
 

@@ -111,6 +111,17 @@ func TestAttemptsUsedUpKeepTheLastOne(t *testing.T) {
 	})
 }
 
+func TestAnInterruptedRetryKeepsWhatTheFailedAttemptWrote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, setup{calls: call.Options{BaseDelay: time.Hour, MaxDelay: time.Hour}, model: scripted.Model{Answer: answers(
+			scripted.Reply{Frames: scripted.Words("as far as it got"), End: scripted.EndCut})}})
+		id := r.create("go")
+		r.until(id, "a retry", func(v engine.View) bool { return v.Draft != nil && v.Draft.Retry != nil && len(v.Draft.Parts) == 0 })
+		r.interrupt(id)
+		said(t, r.rest(id), "user: go", "assistant [cut: interrupted]: as far as it got")
+	})
+}
+
 func TestInterruptEndsTheWaitForARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, setup{calls: call.Options{BaseDelay: time.Hour, MaxDelay: time.Hour}, model: scripted.Model{Answer: answers(scripted.QueueFull(""))}})

@@ -27,8 +27,10 @@ type histories struct {
 }
 
 type history struct {
-	id       chat.ID
-	epoch    int64
+	id    chat.ID
+	epoch int64
+	// count is how many Messages the Chat's chain has, deleted ones included.
+	count    int64
 	messages []*chat.Message
 	bytes    int
 }
@@ -39,7 +41,7 @@ func (h *histories) put(c *chat.Chat, messages []*chat.Message) {
 	if n == 0 || messages[n-1].ID != c.Chain.LastID {
 		return
 	}
-	kept := &history{id: c.ID, epoch: c.HistoryEpoch, messages: messages, bytes: sizeOf(messages)}
+	kept := &history{id: c.ID, epoch: c.HistoryEpoch, count: c.Chain.Count, messages: messages, bytes: sizeOf(messages)}
 	if kept.bytes > historyBytes/8 {
 		// One long Chat must not push out all others.
 		return
@@ -62,6 +64,24 @@ func (h *histories) put(c *chat.Chat, messages []*chat.Message) {
 	if len(h.order) > 2*len(h.of)+64 {
 		h.order = slices.DeleteFunc(h.order, func(o *history) bool { return h.of[o.id] != o })
 	}
+}
+
+// add appends what a transition to c appended to the Chat's kept history, when it is known whole.
+func (h *histories) add(c *chat.Chat, appended []*chat.Message) {
+	if len(appended) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept := h.of[c.ID]
+	if kept == nil || kept.epoch != c.HistoryEpoch || kept.count+int64(len(appended)) != c.Chain.Count {
+		return
+	}
+	kept.messages = append(kept.messages, appended...)
+	kept.count = c.Chain.Count
+	more := sizeOf(appended)
+	kept.bytes += more
+	h.bytes += more
 }
 
 func (h *histories) dropLocked(id chat.ID) {
@@ -89,6 +109,9 @@ func (h *histories) read(tx *kv.Tx, c *chat.Chat) ([]*chat.Message, error) {
 	q := kv.MessageQuery{}
 	if n := len(kept); n > 0 {
 		q.After = kept[n-1].ID
+		if q.After == c.Chain.LastID {
+			return kept, nil
+		}
 	}
 	news, err := tx.Messages(c.ID, q)
 	return append(kept, news...), err

@@ -220,7 +220,7 @@ func (r *run) finish(ctx context.Context, ev chat.Event, reason string, failure 
 
 // partial makes a Message of what the model had written. Calls in it never ran: they are answered with text:cut.
 func (r *run) partial(reason string) []chat.Message {
-	parts := r.draft.reply()
+	parts := r.draft.partial()
 	if len(parts) == 0 {
 		return nil
 	}

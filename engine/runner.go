@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast/engine/chat"
 	"holdfast/kv"
 )
@@ -87,11 +85,16 @@ func (r *runner) reserve(id chat.ID) bool {
 	r.taken[id] = false
 	r.joined.Go(func() {
 		r.acquireAndRun(id)
-		for r.woken(id) {
-			r.acquireAndRun(id)
-		}
+		r.again(id)
 	})
 	return true
+}
+
+// again runs the Chat for as long as it was woken meanwhile, then gives its slot back.
+func (r *runner) again(id chat.ID) {
+	for r.woken(id) {
+		r.acquireAndRun(id)
+	}
 }
 
 // woken says whether the Chat was woken while it ran; if not, its slot is given back.
@@ -183,15 +186,10 @@ func (r *runner) holds(id chat.ID) bool {
 }
 
 func (r *runner) acquireAndRun(id chat.ID) {
-	lease := chat.Lease{Epoch: r.e.store.Epoch(), Runner: uuid.Must(uuid.NewV7()).String()}
-	ru := newRun(r.e, id, lease)
-	// Registered before the lease is written: an interrupt that follows the commit must find it.
-	r.e.feed.register(id, ru)
+	ru := r.newRun(id)
 	defer r.e.feed.unregister(id, ru)
 	ctx, cancel := context.WithTimeout(r.ctx, writeTimeout)
-	out, err := r.e.change(ctx, change{chat: id, quiet: true,
-		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return chat.Event{Kind: chat.Acquire}, nil },
-		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error { c.Lease = &lease; return nil }})
+	out, err := r.e.change(ctx, ru.acquire())
 	cancel()
 	if err != nil {
 		var refused *chat.Error

@@ -56,7 +56,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	if rec != nil {
 		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued} }
 	}
-	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
+	err = e.changeAndRun(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			if err := e.limited(tx, p.UserID); err != nil {
 				return chat.Event{}, err

@@ -61,9 +61,8 @@ func (r *run) beginDraft(promptBytes int64) {
 	now := r.e.now().UTC()
 	generation := max(r.draft.generation(), r.t.chat.Generation) + 1
 	r.kept, r.mayHaveRun = nil, false
-	r.pace.begin()
 	r.draft.reset(r.t.chat.StepSeq+1, generation, r.lease.Runner, r.t.chat.Turn.StartedAt, now, promptBytes)
-	r.e.feed.touch(r.id)
+	r.pace.grew()
 }
 
 // build makes the next request, compacting first when the window would not hold it or is filled to the threshold.
@@ -122,8 +121,12 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 			return nil
 		case d.Phase != "":
 			r.draft.setPhase(d.Phase, d.Place, now)
-			r.e.feed.touch(r.id)
+			r.pace.grew()
 			return nil
+		}
+		if r.draft.empty() {
+			// The first piece never waits behind a phase.
+			r.pace.begin()
 		}
 		if err := r.save.room(len(d.Text) + len(d.Reasoning)); err != nil {
 			return err

@@ -48,7 +48,11 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 	}
 	var v View
 	b, keep := e.feed.kept(in.ChatID)
-	if !in.Following || b == nil || in.Before != 0 || in.After < b.chat.Chain.LastID {
+	held := false
+	if in.Following && b != nil && in.Before == 0 && in.Limit == 0 {
+		v.Messages, held = b.after(in.After)
+	}
+	if !held {
 		err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
 			if b, err = e.freshBase(tx, in, b); err != nil {
 				return err
@@ -82,10 +86,9 @@ func visible(tx *kv.Tx, in ViewInput) ([]*chat.Message, bool, error) {
 			return nil, false, err
 		}
 		for _, m := range page {
-			if m.Visibility == chat.VisibleModel || m.Role == chat.RoleSystem && m.Boundary == "" {
-				continue
+			if shown(m) {
+				out = append(out, m)
 			}
-			out = append(out, m)
 		}
 		if in.Limit == 0 || len(page) < q.Limit || len(out) > in.Limit {
 			break
@@ -107,6 +110,11 @@ func visible(tx *kv.Tx, in ViewInput) ([]*chat.Message, bool, error) {
 		}
 	}
 	return out, more, nil
+}
+
+// shown says whether a person sees a Message that is not deleted.
+func shown(m *chat.Message) bool {
+	return m.Visibility != chat.VisibleModel && (m.Role != chat.RoleSystem || m.Boundary != "")
 }
 
 func restorable(tx *kv.Tx, id chat.ID) (map[chat.MessageID]int, error) {

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// seat is a free slot kept for a Chat that is about to become runnable, so that the transition that makes it so and the Acquire share
+// one commit.
+type seat struct {
+	r  *runner
+	ru *run
+}
+
+// seat gives nil when no slot is free, others wait for one, or a goroutine of ours has the Chat already. Take or leave must follow.
+func (r *runner) seat(id chat.ID) *seat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ours := r.taken[id]; ours || r.closed || r.passed || r.busy >= r.e.bounds.RunningTurns {
+		return nil
+	}
+	r.busy++
+	r.taken[id] = false
+	r.joined.Add(1)
+	return &seat{r: r, ru: r.newRun(id)}
+}
+
+// take runs the Chat, which has the seat's lease.
+func (s *seat) take(c *chat.Chat) {
+	go func() {
+		defer s.r.joined.Done()
+		s.ru.do(s.r.ctx, c)
+		s.r.e.feed.unregister(s.ru.id, s.ru)
+		s.r.again(s.ru.id)
+	}()
+}
+
+// leave gives the slot back.
+func (s *seat) leave() {
+	s.r.e.feed.unregister(s.ru.id, s.ru)
+	go func() {
+		defer s.r.joined.Done()
+		s.r.again(s.ru.id)
+	}()
+}
+
+// newRun makes a run and registers it before its lease is written: an interrupt that follows the commit must find it.
+func (r *runner) newRun(id chat.ID) *run {
+	ru := newRun(r.e, id, chat.Lease{Epoch: r.e.store.Epoch(), Runner: uuid.Must(uuid.NewV7()).String()})
+	r.e.feed.register(id, ru)
+	return ru
+}
+
+// acquire is the transition that gives the run its lease.
+func (r *run) acquire() change {
+	lease := r.lease
+	return change{chat: r.id, quiet: true,
+		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return chat.Event{Kind: chat.Acquire}, nil },
+		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error { c.Lease = &lease; return nil }}
+}
+
+// changeAndRun is change for a transition that may make a Chat runnable: with a free slot the Chat is acquired in the same commit.
+func (e *Engine) changeAndRun(ctx context.Context, x change) error {
+	s := e.runner.seat(x.chat)
+	if s == nil {
+		_, err := e.change(ctx, x)
+		return err
+	}
+	var out, acquired changed
+	var refused error
+	err := e.store.Update(ctx, func(tx *kv.Tx) (err error) {
+		out, acquired, refused = changed{}, changed{}, nil
+		if out, refused, err = e.transact(tx, x); err != nil || refused != nil || !out.move.Effects.Has(chat.Wake) {
+			return err
+		}
+		acquired, _, err = e.transact(tx, s.ru.acquire())
+		return err
+	})
+	if err != nil || refused != nil {
+		s.leave()
+		if err != nil {
+			return storeError(err)
+		}
+		return refused
+	}
+	if acquired.chat == nil {
+		s.leave()
+	} else {
+		out.move.Effects &^= chat.Wake
+	}
+	if !out.move.Effects.Has(chat.NoChange) {
+		e.after(out, x.appended())
+	}
+	if acquired.chat != nil {
+		e.after(acquired, nil)
+		s.take(acquired.chat)
+	}
+	return nil
+}
