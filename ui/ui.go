@@ -102,6 +102,8 @@ func (s *Site) Routes() []gate.Route {
 		{Pattern: "GET /chats/{id}/rows/{message}/{call}", Policy: gate.User, Handler: http.HandlerFunc(s.row), Kind: gate.Intent},
 		user("POST /chats/{id}/older", s.older),
 		user("POST /chats/{id}/messages", s.send),
+		{Pattern: "GET /chats/{id}/messages/{n}/edit", Policy: gate.User, Handler: http.HandlerFunc(s.editor), Kind: gate.Intent},
+		user("POST /chats/{id}/messages/{n}", s.edit),
 		user("POST /chats/{id}/interrupt", s.interrupt),
 		user("POST /chats/{id}/retry", s.retry),
 		user("POST /chats/{id}/clear", s.clear),

@@ -33,7 +33,7 @@ async function answer(res) {
   if (res.status === 200) {
     const to = res.headers.get('Location')
     if (to) location.assign(to)
-    return { ok: !html, html }
+    return { ok: !html, html, data: type.startsWith('application/json') ? await res.json() : null }
   }
   toast(res.status === 404 ? 'That is no longer there.' : 'Refused by Holdfast (' + res.status + ').')
   return { ok: false }
@@ -128,6 +128,7 @@ function watchTranscript() {
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
   const touched = () => {
+    lostEdit()
     if (frame) return
     frame = requestAnimationFrame(follow)
     const draft = $('log').lastElementChild
@@ -188,6 +189,10 @@ function composer() {
   if (!area.value) area.value = store.get(slot) || ''
   area.addEventListener('input', () => { store.set(slot, area.value); $('composer-error').replaceChildren() })
   area.addEventListener('keydown', e => {
+    if (e.key === 'ArrowUp' && !area.value && !e.shiftKey && !e.altKey && !e.ctrlKey && !e.metaKey) {
+      const last = [...document.querySelectorAll('#log [data-act=edit]')].pop()
+      if (last) { e.preventDefault(); edit(last) }
+    }
     if (e.key !== 'Enter' || e.isComposing || e.shiftKey || e.altKey) return
     e.preventDefault()
     if (form.elements.behavior) form.elements.behavior.value = e.ctrlKey || e.metaKey ? 'interrupt' : 'queue'
@@ -219,6 +224,57 @@ function compose(text) {
   area.focus()
 }
 
+
+// A user message that is written anew: the form stands behind it until it is sent, cancelled, or the message goes away.
+let editing = null
+async function edit(b) {
+  const ask = b.closest('.turn')
+  if (ask.nextElementSibling?.matches('.is-edit')) return
+  const res = await fetch(b.dataset.url, { headers: { Accept: 'text/html' } }).catch(() => null)
+  if (!res?.ok) return toast(res?.status === 404 ? 'That is no longer there.' : 'The message could not be read; try again.')
+  unedit()
+  editing = parse(await res.text()).children[0]
+  ask.after(editing)
+  const area = editing.elements.text
+  area.addEventListener('keydown', e => {
+    if (e.key === 'Escape') { e.preventDefault(); return unedit(true) }
+    if (e.key !== 'Enter' || e.isComposing || e.shiftKey || e.altKey) return
+    e.preventDefault()
+    if (area.value.trim()) editing.requestSubmit()
+  })
+  editing.addEventListener('submit', sendEdit)
+  area.focus()
+  area.setSelectionRange(area.value.length, area.value.length)
+}
+function unedit(back) {
+  const form = editing
+  editing = null
+  const ask = form?.previousElementSibling
+  form?.remove()
+  if (back) ask?.querySelector('[data-act=edit]')?.focus()
+}
+async function sendEdit(e) {
+  e.preventDefault()
+  const form = e.target, send = form.querySelector('[type=submit]')
+  if (send.disabled || !form.elements.text.value.trim()) return
+  send.disabled = true
+  const { ok, html, data } = await post(form.action, { text: form.elements.text.value, key: form.elements.key.value })
+  send.disabled = false
+  if (html) apply(html)
+  if (!ok) return
+  if (editing === form) unedit()
+  if (data?.compose?.length) compose(data.compose.join('\n\n'))
+  else $('composer-text')?.focus()
+  toEnd()
+}
+// The message was written anew elsewhere: what was typed here is not lost.
+function lostEdit() {
+  if (!editing || editing.isConnected || editing.querySelector('[type=submit]').disabled) return
+  const text = editing.elements.text.value
+  editing = null
+  compose(text)
+  toast('This message was changed elsewhere. Your text is in the composer.')
+}
 async function copy(button, text) {
   try { await navigator.clipboard.writeText(text) } catch {
     const area = document.createElement('textarea')
@@ -276,6 +332,8 @@ const acts = {
     if (ok) compose(text)
   },
   start(b) { compose(b.dataset.says) },
+  edit,
+  'edit-cancel'() { unedit(true) },
   unsearch() { seek('') },
   seek(b) { seek(b.dataset.q) },
   tab(b) {

@@ -52,6 +52,8 @@ type Ask struct {
 	Refs []Ref
 	// Restore is the number of files that can go back to before this Turn, 0 for none.
 	Restore int
+	// Fixed: it cannot be written anew.
+	Fixed bool
 	ChatID  string
 }
 

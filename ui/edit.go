@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/ui/gate"
+	"holdfast/ui/view"
+)
+
+// asked reads the user Message of the address.
+func (s *Site) asked(r *http.Request) (*chat.Message, error) {
+	n, err := strconv.ParseInt(r.PathValue("n"), 10, 64)
+	if err != nil {
+		return nil, chat.NotFound("message")
+	}
+	return s.chats.Message(r.Context(), gate.Principal(r.Context()), engine.MessageInput{ChatID: chatID(r), Message: chat.MessageID(n)})
+}
+
+// editor answers with the form that stands in a Message's place.
+func (s *Site) editor(w http.ResponseWriter, r *http.Request) {
+	m, err := s.asked(r)
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	c, err := s.chats.Get(r.Context(), gate.Principal(r.Context()), engine.GetInput{ChatID: chatID(r)})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	s.fragment(w, r, view.Editor(view.Edit{ID: int64(m.ID), ChatID: string(m.ChatID), Text: chat.PlainText(m.Content), Key: view.NewKey(),
+		Queued: c.Queued, Refs: len(otherParts(m.Content))}))
+}
+
+// otherParts are those that the editor does not show; they stay.
+func otherParts(parts []chat.Part) []chat.Part {
+	var out []chat.Part
+	for _, p := range parts {
+		if p.Type != chat.PartText {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// returned is text that comes back into the composer.
+type returned struct {
+	Compose []string `json:"compose"`
+}
+
+// edit puts a new text in the place of a Message. What waited in the queue goes back to the page.
+func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
+	m, err := s.asked(r)
+	if err != nil {
+		s.done(w, r, err)
+		return
+	}
+	content := append(engine.TextParts(r.FormValue("text")), otherParts(m.Content)...)
+	out, err := s.chats.Edit(r.Context(), gate.Principal(r.Context()), engine.EditInput{ChatID: chatID(r), Message: m.ID, Content: content, Key: r.FormValue("key")})
+	if err != nil || len(out.Dropped) == 0 {
+		s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("edit-error", sentence(e)) })
+		return
+	}
+	var back returned
+	for _, q := range out.Dropped {
+		if text := chat.PlainText(q.Content); text != "" {
+			back.Compose = append(back.Compose, text)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(back); err != nil {
+		s.log.DebugContext(r.Context(), "a reader left before the answer was out", "error", err)
+	}
+}

@@ -1,0 +1,31 @@
+package view
+
+import "strings"
+
+// Edit is a user Message that is written anew. Queued is how many waiting messages go back to the composer, Refs how many files and
+// ranges of lines stay with it.
+type Edit struct {
+	ID     int64
+	ChatID string
+	Text   string
+	Key    string
+	Queued int
+	Refs   int
+}
+
+// editWords says what sending does.
+func editWords(e Edit) string {
+	out := "Takes the place of this message and of all below it. Changed files stay as they are."
+	if e.Refs > 0 {
+		out += " The lines and files named with it stay."
+	}
+	if e.Queued > 0 {
+		out += " The queue comes back into the composer."
+	}
+	return out
+}
+
+func messageURL(chatID string, message int64) string { return "/chats/" + chatID + id("/messages/", message) }
+
+// typed is a text as a field can hold it.
+func typed(s string) string { return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\u2400").Replace(s) }
