@@ -91,7 +91,7 @@ func turns() []specimen {
 			view.StepItem(view.Step{N: 3, Draft: true, Parts: []view.Part{{Prose: text.Grow("The page has a deadline, the poll", 0)}}}),
 			view.StepItem(view.Step{N: 4, Draft: true, Parts: []view.Part{{Prose: text.Grow("So:\n\n```go\nfunc (b *backoff) wait(ctx context.Con", 0)}}})}},
 		{"Markdown", "", []templ.Component{view.StepItem(view.Step{N: 5, Parts: []view.Part{prose(markdown)}})}},
-		{"A message that is written anew", "", []templ.Component{
+		{"A message that is edited", "", []templ.Component{
 			view.AskItem(view.Ask{ID: 9, ChatID: "1", Text: "Make the fetcher retry.", Time: "14:06", ISO: "2026-11-20T14:06:00Z"}), view.Editor(view.Edit{ID: 9, ChatID: "1", Text: "Make the fetcher retry.", Key: "k", Queued: 2})}},
 		{"Cut", "", []templ.Component{view.StepItem(view.Step{N: 6, Parts: []view.Part{prose("The fetcher now retries ref")}, Note: "Interrupted by you"})}},
 	}
