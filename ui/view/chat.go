@@ -53,8 +53,8 @@ type Ask struct {
 	// Restore is the number of files that can go back to before this Turn, 0 for none.
 	Restore int
 	// Fixed: it cannot be written anew.
-	Fixed bool
-	ChatID  string
+	Fixed  bool
+	ChatID string
 }
 
 // Ref is a file or a range of lines that a person named.

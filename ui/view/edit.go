@@ -25,7 +25,11 @@ func editWords(e Edit) string {
 	return out
 }
 
-func messageURL(chatID string, message int64) string { return "/chats/" + chatID + id("/messages/", message) }
+func messageURL(chatID string, message int64) string {
+	return "/chats/" + chatID + id("/messages/", message)
+}
 
 // typed is a text as a field can hold it.
-func typed(s string) string { return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\u2400").Replace(s) }
+func typed(s string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\u2400").Replace(s)
+}
