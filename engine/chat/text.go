@@ -17,6 +17,9 @@ const (
 	TextWorkspace   = "A workspace is attached to this chat. You can use workspace tools such as execute, read_file and write_file."
 	TextNoWorkspace = "No workspace is attached to this chat. Attach or create one before you use workspace tools such as execute, " +
 		"read_file or write_file."
+	TextQuestionMissing = "question is required"
+	TextQuestionLong    = "question is too long: at most 2000 characters"
+	TextAdvisorLimit    = "The advisor cannot be consulted again in this turn. Continue with your own judgement."
 )
 
 // SummaryTool is the name of the card that shows a compaction; no Tool has it.
@@ -62,6 +65,9 @@ func TextSkipped(tool string) string {
 	return "this tool was skipped because " + tool + " must run alone; no call of this batch was run. Call " + tool +
 		" by itself first, or repeat this call without it."
 }
+
+// TextAdvisorOff answers a question that nobody can be asked.
+func TextAdvisorOff(reason string) string { return "the advisor is not available: " + reason }
 
 // TextGap marks what a cut left out; path is "" when the whole is kept nowhere.
 func TextGap(bytes int64, path string) string {

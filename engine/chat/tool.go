@@ -52,6 +52,8 @@ type Env struct {
 	Reads Reads
 	// Output shows live output to readers of the Draft; it may be called from any goroutine and never blocks. Never nil.
 	Output func(text string)
+	// Restart says that the output so far is void. Never nil.
+	Restart func()
 	// Started makes it durable that the Call started this process, before its output is waited for. Never nil.
 	Started func(processID string) error
 }

@@ -34,6 +34,8 @@ type Input struct {
 	// Appliance is the site's prompt, used when none is stored with the Chat.
 	Appliance        string
 	UserInstructions string
+	// Guidance tells the model when to consult the advisor; empty for a Turn without one.
+	Guidance string
 	// Files holds the bytes of attached files by id; one that is absent is named as missing.
 	Files map[string][]byte
 }
@@ -41,6 +43,8 @@ type Input struct {
 // Built is a request and what is known of its size.
 type Built struct {
 	Request *chat.Request
+	// Sections are those of the request's system text, in order.
+	Sections []string
 	// Bytes counts system text, tool definitions and messages as the model reads them.
 	Bytes int64
 	// Tokens is the estimate of the prompt's tokens: the server's last counts plus three bytes per token for what was added.
@@ -59,15 +63,16 @@ func Build(in Input) Built {
 		ModelConfigID: in.Config.ID,
 		Model:         in.Config.Model,
 		Options:       in.Config.Options,
-		Think:         think(in.Config, in.Chat.ReasoningEffort),
+		Think:         Think(in.Config, in.Chat.ReasoningEffort),
 	}
 	req.Options.NumCtx = in.Window
-	req.System = systemText(in, tools)
+	sections := systemSections(in, tools)
+	req.System = joinBlank(sections)
 	req.Messages = history(in)
 	if !in.TextTools {
 		req.Tools = tools
 	}
-	built := Built{Request: req, Bytes: RequestBytes(req), Unanswered: Unanswered(in.Messages)}
+	built := Built{Request: req, Sections: sections, Bytes: RequestBytes(req), Unanswered: Unanswered(in.Messages)}
 	built.Tokens = estimate(in.Chat.Used, built.Bytes)
 	req.MaxTokens = outputTokens(in.MaxOutput, int64(in.Window)-built.Tokens)
 	return built
@@ -95,8 +100,8 @@ func sizedTools(defs []chat.ToolDef, window int) []chat.ToolDef {
 	return out
 }
 
-// think maps the Chat's effort to the model. Only gpt-oss knows levels; other models refuse them with 400.
-func think(cfg chat.ModelConfig, effort string) string {
+// Think maps an effort to the model; "" is what the model's config says. Only gpt-oss knows levels; other models refuse them with 400.
+func Think(cfg chat.ModelConfig, effort string) string {
 	if effort == "" {
 		return cfg.Options.Think
 	}

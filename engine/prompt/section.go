@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -8,12 +9,18 @@ import (
 
 // sectionTags are the marks of our own sections; texts of others cannot open or close them.
 var sectionTags = []string{
-	"sub-agent", "workspace-context", "user-instructions", "advisor-guidance", "plan-mode", "explore-mode", "plan-file-path",
+	"sub-agent", "workspace-context", "user-instructions", guidanceTag, "plan-mode", "explore-mode", "plan-file-path",
 	"available-skills",
 }
 
-// systemText joins the sections of engine.md 8.1 that have content.
-func systemText(in Input, tools []chat.ToolDef) string {
+// guidanceTag marks the section about the advisor.
+const guidanceTag = "advisor-guidance"
+
+// IsGuidance says whether a section is the one about the advisor.
+func IsGuidance(section string) bool { return strings.HasPrefix(section, "<"+guidanceTag+">\n") }
+
+// systemSections are the sections of engine.md 8.1 that have content.
+func systemSections(in Input, tools []chat.ToolDef) []string {
 	stored := storedSections(in)
 	appliance := stored[KindAppliance]
 	if appliance == "" {
@@ -26,11 +33,12 @@ func systemText(in Input, tools []chat.ToolDef) string {
 		stored[KindWorkspace],
 		workspaceContext(in.Workspace, in.System),
 		tagged("user-instructions", cleanText(in.UserInstructions)),
+		tagged(guidanceTag, in.Guidance),
 	}
 	if in.TextTools {
 		sections = append(sections, textTools(tools))
 	}
-	return joinBlank(sections)
+	return slices.DeleteFunc(sections, func(s string) bool { return s == "" })
 }
 
 // storedSections reads the model-only system Messages; of each kind the newest counts. One that was stored during the running

@@ -1,0 +1,92 @@
+package advisor
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+)
+
+// maxQuestion is how long a question may be, in runes.
+const maxQuestion = 2000
+
+// Tool is the advisor as a model calls it.
+type Tool struct {
+	runtime *Runtime
+	// off says why there is no runtime.
+	off string
+}
+
+var _ chat.Tool = (*Tool)(nil)
+
+// NewTool gives the Tool over a Turn's Runtime. Without one it answers every Call with the reason.
+func NewTool(r *Runtime, err error) *Tool {
+	if err != nil {
+		return &Tool{off: err.Error()}
+	}
+	return &Tool{runtime: r}
+}
+
+// Def describes the Tool.
+func (t *Tool) Def() chat.ToolDef {
+	return chat.ToolDef{Name: chat.AdvisorTool, Effect: chat.ClassRead,
+		Description: "Ask a stronger advisor for strategy before a hard or risky step. Call it alone.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string","description":"One concrete question, ` +
+			`at most 2000 characters."}},"required":["question"]}`)}
+}
+
+// Run consults the advisor. The advice streams into the Call's output.
+func (t *Tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat.Result {
+	var in struct {
+		Question string `json:"question"`
+	}
+	if err := json.Unmarshal(args, &in); err != nil {
+		return flagged(chat.TextQuestionMissing)
+	}
+	question := strings.TrimSpace(in.Question)
+	switch {
+	case question == "":
+		return flagged(chat.TextQuestionMissing)
+	case utf8.RuneCountInString(question) > maxQuestion:
+		return flagged(chat.TextQuestionLong)
+	case t.runtime == nil:
+		return flagged(chat.TextAdvisorOff(t.off))
+	}
+	out, err := t.runtime.consult(ctx, question, env.Output, env.Restart)
+	if err != nil {
+		return flagged(chat.TextCut)
+	}
+	content, full := encoded(out, env.MaxText)
+	return chat.Result{Content: content, FullBytes: full}
+}
+
+func flagged(text string) chat.Result { return chat.Result{Content: text, IsError: true} }
+
+// encoded gives the Result's JSON within limit bytes: advice that is too long is cut in its middle, so that the JSON stays whole. full is
+// its size before that, 0 when nothing was cut.
+func encoded(out chat.AdvisorResult, limit int) (content string, full int64) {
+	advice := out.Advice
+	whole := marshal(out)
+	for room, now := limit, whole; ; {
+		if len(now) <= limit || room <= 0 {
+			if len(now) != len(whole) {
+				full = int64(len(whole))
+			}
+			return now, full
+		}
+		room = min(room, len(advice)) - (len(now) - limit)
+		out.Advice, _, _ = prompt.CutResult(advice, max(room, 0), "")
+		now = marshal(out)
+	}
+}
+
+func marshal(out chat.AdvisorResult) string {
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic("advisor: " + err.Error()) // strings and numbers always have a JSON form
+	}
+	return string(b)
+}
