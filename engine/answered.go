@@ -2,6 +2,7 @@ package engine
 
 import (
 	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
 )
 
 // answered runs the outstanding Calls that a person has decided about, first thing in the resumed Turn, and commits their Results.
@@ -14,6 +15,7 @@ func (r *run) answered() error {
 			denied[i] = o.Reason
 		}
 	}
+	r.books.sent = prompt.Build(r.promptInput())
 	r.beginDraft(0)
 	plan := r.plan(calls, true)
 	now := r.e.now().UTC()

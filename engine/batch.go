@@ -62,14 +62,14 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 		}
 		name, ok := argument.Match(c.Name, active)
 		if !ok {
-			if _, known := r.e.tools.Tool(c.Name); known {
+			if _, known := r.tool(c.Name); known {
 				refuse(chat.TextInactive(c.Name, active))
 			} else {
 				refuse(chat.TextUnknown(c.Name, active))
 			}
 			continue
 		}
-		p.tool, _ = r.e.tools.Tool(name)
+		p.tool, _ = r.tool(name)
 		p.def = p.tool.Def()
 		p.call.Name = name
 		if c.Args == nil {
@@ -84,7 +84,7 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 		p.call.Args = args
 		p.ask = p.def.NeedsApproval && !approved && r.t.record != nil && !r.t.record.Trusted
 	}
-	refuseTogether(out, r.t.exclusive, now)
+	refuseTogether(out, r.t.extra.exclusive, now)
 	return out
 }
 
@@ -245,6 +245,11 @@ func (b *batch) env(p *planned) chat.Env {
 	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Workspace: r.t.workspace, Reads: r.t.reads,
 		Output: func(text string) {
 			r.draft.output(callID, text)
+			r.pace.grew()
+		},
+		Restart: func() {
+			r.draft.voidOutput(callID)
+			r.pace.begin()
 			r.pace.grew()
 		},
 		Started: func(processID string) error {

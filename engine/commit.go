@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
@@ -49,6 +50,10 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 	if r.t.reads != nil {
 		seen = r.t.reads.all()
 	}
+	spent, loads := r.books.open()
+	if o.usage != nil {
+		spent = append([]*chat.UsageEntry{o.usage}, spent...)
+	}
 	step, generation := r.draft.view().Step, r.draft.generation()
 	write := func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
 		for i := range encoded {
@@ -64,10 +69,13 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 				return err
 			}
 		}
-		if o.usage != nil {
-			if err := tx.PutUsage(o.usage); err != nil {
+		for _, u := range spent {
+			if err := tx.PutUsage(u); err != nil {
 				return err
 			}
+		}
+		if err := site.NoteLoads(tx, loads); err != nil {
+			return err
 		}
 		if o.whole {
 			c.Turn.Steps++
@@ -146,6 +154,7 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 		return err
 	}
 	r.kept = nil
+	r.books.settled()
 	r.t.notes = nil
 	r.t.chat = out.chat
 	for i := range msgs {

@@ -25,6 +25,8 @@ type Draft struct {
 	PromptBytes int64
 	Retry       *chat.Retry
 	Parts       []DraftPart
+	// Consults is the advisor that the Turn may ask, nil without one.
+	Consults *Consulting
 }
 
 // DraftPart is a Part that may still grow. A tool-result grows in Live until its Result is there.
@@ -34,10 +36,15 @@ type DraftPart struct {
 	// Live is the output of a running Call so far, its newest 16 KiB; LiveBytes counts all of it.
 	Live      string
 	LiveBytes int64
+	// Voided counts how often the output began anew.
+	Voided int
 }
 
 // liveBytes is how much of a running Call's output readers see.
 const liveBytes = 16 << 10
+
+// adviceBytes is how much of advice: a card shows it from its beginning.
+const adviceBytes = 256 << 10
 
 // draft is the growing Draft of one run. One goroutine feeds the model's Deltas; Tools add output from theirs.
 type draft struct {
@@ -54,14 +61,15 @@ type draft struct {
 	snapshot *Draft
 	calls    int
 	// failed is the reply of the last attempt that wrote one, until another attempt writes.
-	failed []chat.Part
+	failed   []chat.Part
+	consults *Consulting
 }
 
 func (d *draft) reset(step, generation int64, runner string, turnStart, now time.Time, promptBytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.d = Draft{Step: step, Generation: generation, Runner: runner, Phase: chat.PhaseQueued, PhaseSince: now, StartedAt: turnStart,
-		PromptBytes: promptBytes}
+		PromptBytes: promptBytes, Consults: d.consults}
 	d.bufs, d.saved, d.unsaved, d.chunks, d.snapshot, d.calls, d.failed = nil, nil, 0, 0, nil, 0, nil
 }
 
@@ -176,9 +184,35 @@ func (d *draft) output(callID, text string) {
 	p := &d.d.Parts[i]
 	p.LiveBytes += int64(len(text))
 	p.Live += text
-	if len(p.Live) > liveBytes {
-		p.Live = strings.ToValidUTF8(p.Live[len(p.Live)-liveBytes:], "")
+	most := liveBytes
+	if p.ToolName == chat.AdvisorTool {
+		most = adviceBytes
 	}
+	if len(p.Live) > most {
+		p.Live = strings.ToValidUTF8(p.Live[len(p.Live)-most:], "")
+	}
+	d.snapshot = nil
+}
+
+// voidOutput empties the output of a running Call, which begins anew.
+func (d *draft) voidOutput(callID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := d.resultOf(callID)
+	if i < 0 || d.d.Parts[i].CompletedAt != nil {
+		return
+	}
+	p := &d.d.Parts[i]
+	p.Live, p.LiveBytes = "", 0
+	p.Voided++
+	d.snapshot = nil
+}
+
+// consult shows what is known of the consultation that begins.
+func (d *draft) consult(c *Consulting) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.d.Consults = c
 	d.snapshot = nil
 }
 

@@ -27,6 +27,7 @@ type run struct {
 	kept *outcome
 	// mayHaveRun: an effect Call was cut, so nobody knows whether it ran.
 	mayHaveRun bool
+	books      books
 	t          turn
 }
 
@@ -38,8 +39,7 @@ type turn struct {
 	record    *chat.WorkspaceRecord
 	workspace chat.Workspace
 	defs      []chat.ToolDef
-	// exclusive names the Tools that must be called by themselves.
-	exclusive []string
+	extra     extras
 	history   []*chat.Message
 	// notes are model-only Messages that go in front of the next Step's, in its commit.
 	notes []chat.Message
@@ -119,7 +119,11 @@ func (r *run) begin(c *chat.Chat) error {
 			return workspaceError(t.record, err)
 		}
 	}
-	t.defs, t.exclusive = r.offered(), r.e.ports.exclusive
+	t.extra.exclusive = r.e.ports.exclusive
+	if r.addAdvisor(); t.extra.consults != nil {
+		r.draft.consults = t.extra.consults
+	}
+	t.defs = r.offered()
 	t.reads = &reads{chat: c.ID, store: r.e.store}
 	t.textTools = t.config.Tools == "text"
 	if prompt.NeedsGoOn(t.history) {
@@ -134,10 +138,23 @@ func (r *run) offered() []chat.ToolDef {
 		return nil
 	}
 	defs := r.e.tools.Defs(r.t.window)
-	if r.t.workspace != nil {
-		return defs
+	if r.t.workspace == nil {
+		defs = slices.DeleteFunc(defs, func(d chat.ToolDef) bool { return d.Workspace })
 	}
-	return slices.DeleteFunc(defs, func(d chat.ToolDef) bool { return d.Workspace })
+	for _, tool := range r.t.extra.tools {
+		defs = append(defs, tool.Def())
+	}
+	return defs
+}
+
+// tool finds a Tool of this Turn, or one that main handed in.
+func (r *run) tool(name string) (chat.Tool, bool) {
+	for _, t := range r.t.extra.tools {
+		if t.Def().Name == name {
+			return t, true
+		}
+	}
+	return r.e.tools.Tool(name)
 }
 
 func (t *turn) note(text string) {

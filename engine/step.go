@@ -41,6 +41,7 @@ func (r *run) step() error {
 		return err
 	}
 	r.beginDraft(built.Bytes)
+	r.books.sent = built
 	started := r.e.now()
 	reply, err := r.stream(built.Request)
 	if err != nil {
@@ -49,6 +50,7 @@ func (r *run) step() error {
 	parts := r.recognise(r.draft.reply())
 	calls := callsOf(parts)
 	usage := r.usage(chat.UsageTurn, reply, r.e.now().Sub(started))
+	r.books.loaded(r.t.config.ID, reply.Load)
 	used := func(c *chat.Chat) { c.Used = prompt.Used(c.Used, built, reply.Usage, parts) }
 	r.e.meters.step(built.Request.Model, reply, r.e.now().Sub(started))
 	if len(calls) == 0 {
@@ -97,7 +99,7 @@ func (r *run) promptInput() prompt.Input {
 		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
-		TextTools: t.textTools, System: runtime.GOOS + "/" + runtime.GOARCH}
+		TextTools: t.textTools, Guidance: t.extra.guidance, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {

@@ -108,11 +108,12 @@ func cutTo(m chat.PromptMessage, budget int) string {
 	text, room := m.Content, budget
 	for {
 		m.Content, _, _ = prompt.CutResult(text, max(room, 0), "")
-		over := encodedSize(&m) - budget
-		if over <= 0 || room <= 0 {
+		size := encodedSize(&m)
+		if size <= budget || room <= 0 {
 			return m.Content
 		}
-		room -= over
+		// A share, as escapes make the encoded text longer than the text.
+		room -= max(1, room*(size-budget)/size)
 	}
 }
 

@@ -35,6 +35,8 @@ type Options struct {
 	Snapshot func() Snapshot
 	// Spend books a call that was made and says what it cost, nil without a price.
 	Spend func(reply chat.Reply, took time.Duration) (costMicros *int64)
+	// Begin is told before the nested call is made.
+	Begin func(context.Context)
 	// Notice is told of phases and retries of the nested call.
 	Notice func(chat.Delta)
 	Now    func() time.Time
@@ -57,13 +59,12 @@ func New(o Options) (*Runtime, error) {
 	if tokens == 0 {
 		tokens = defaultTokens
 	}
-	tokens = min(tokens, o.Window/2)
 	switch {
 	case o.Model == nil || o.Advises.Model == "":
 		return nil, errors.New("there is no model to ask")
 	case uses <= 0:
 		return nil, errors.New("the number of uses is not above 0")
-	case tokens <= 0:
+	case min(tokens, o.Window/2) <= 0:
 		return nil, errors.New("the length of advice is not above 0")
 	case o.Snapshot == nil:
 		return nil, errors.New("the conversation is not at hand")
@@ -101,6 +102,7 @@ func (r *Runtime) consult(ctx context.Context, question string, stream func(stri
 	failed := func(why string) chat.AdvisorResult {
 		return chat.AdvisorResult{Type: chat.AdviceFailed, Error: why, AdvisorModel: r.o.Advises.Model, RemainingUses: int(r.left.Load()) + 1}
 	}
+	r.o.Begin(ctx)
 	started := r.o.Now()
 	a := answer{stream: stream, restart: restart, notice: r.o.Notice}
 	reply, err := r.send(ctx, r.request(question), a.take)
@@ -163,10 +165,15 @@ func (r *Runtime) request(question string) *chat.Request {
 	cfg := r.o.Advises
 	req := &chat.Request{Class: chat.ClassTurn, Provider: cfg.Provider, BaseURL: cfg.BaseURL, ModelConfigID: cfg.ID, Model: cfg.Model,
 		Options: cfg.Options, Think: prompt.Think(cfg, r.o.Config.ReasoningEffort)}
-	req.Options.NumCtx = r.o.Window
-	req.System, req.Messages = handoff(r.o.Snapshot(), question, r.o.Window)
-	left := r.o.Window - int(prompt.RequestBytes(req)+bytesPerToken-1)/bytesPerToken
-	req.MaxTokens = max(1, min(r.tokens, left))
+	now, window := r.o.Snapshot(), r.o.Window
+	if now.Request.ModelConfigID == cfg.ID {
+		// Another window would load the Chat's own model anew.
+		window = now.Request.Options.NumCtx
+	}
+	req.Options.NumCtx = window
+	req.System, req.Messages = handoff(now, question, window)
+	left := window - int(prompt.RequestBytes(req)+bytesPerToken-1)/bytesPerToken
+	req.MaxTokens = max(1, min(r.tokens, window/2, left))
 	return req
 }
 

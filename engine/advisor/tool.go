@@ -77,7 +77,9 @@ func encoded(out chat.AdvisorResult, limit int) (content string, full int64) {
 			}
 			return now, full
 		}
-		room = min(room, len(advice)) - (len(now) - limit)
+		room = min(room, len(advice))
+		// A share, as escapes make the JSON longer than the text.
+		room -= max(1, room*(len(now)-limit)/len(now))
 		out.Advice, _, _ = prompt.CutResult(advice, max(room, 0), "")
 		now = marshal(out)
 	}

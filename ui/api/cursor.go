@@ -36,6 +36,8 @@ type draftCursor struct {
 type partCursor struct {
 	sent  int64
 	whole bool
+	// voided counts how often the output that was sent began anew.
+	voided int
 }
 
 // frame gives the difference between what the reader holds and the view, and moves the cursor. It has no events when there is none.
@@ -180,9 +182,15 @@ func (c *draftCursor) resultPiece(e *client.PartEvent, held *partCursor, p *engi
 		return true
 	}
 	e.Part = client.Part{Type: p.Type, CallID: p.CallID, ToolName: p.ToolName}
+	void := p.Voided != held.voided
+	if void {
+		// What the reader has is not part of the output any more.
+		held.sent, held.voided = 0, p.Voided
+		e.Part.ResultReset, e.Offset = true, 0
+	}
 	news := p.LiveBytes - held.sent
 	if news <= 0 || p.Live == "" {
-		return false
+		return void
 	}
 	if news > int64(len(p.Live)) {
 		e.Part.ResultReset = true
@@ -192,7 +200,7 @@ func (c *draftCursor) resultPiece(e *client.PartEvent, held *partCursor, p *engi
 	piece := wholeRunes(p.Live[int64(len(p.Live))-news:])
 	e.Part.ResultDelta = piece
 	held.sent = e.Offset + int64(len(piece))
-	return piece != ""
+	return piece != "" || void
 }
 
 // wholeRunes leaves off a rune at the end of which bytes are missing.

@@ -44,6 +44,11 @@ func TestOutputOfARunningCall(t *testing.T) {
 	if f := c.frame(v); len(f.Events) != 0 {
 		t.Errorf("nothing is new after %q, but %+v", whole, f.Events)
 	}
+	result.Voided = 1
+	show("", 0, "", true)
+	show("anew", 4, "anew", false)
+	result.Voided = 2
+	show("and anew", 8, "and anew", true)
 	result.Result, result.Live = []byte(`{"output":"done"}`), ""
 	v.Draft = &engine.Draft{Generation: 3, Parts: []engine.DraftPart{call, result}}
 	if err := held.Apply(c.frame(v)); err != nil || string(held.Parts[1].Result) != `{"output":"done"}` {
