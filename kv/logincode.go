@@ -24,3 +24,13 @@ func (x *Tx) TakeLoginCode(hash []byte) (*chat.LoginCode, bool, error) {
 	}
 	return c, true, x.t.delete(bLoginCode, key)
 }
+
+// HasLoginCode says whether there is a code with this SHA-256, without taking it.
+func (x *Tx) HasLoginCode(hash []byte) (bool, error) {
+	key, err := hashKey(hash)
+	if err != nil {
+		return false, err
+	}
+	_, found, err := getNoun[chat.LoginCode](x, bLoginCode, key)
+	return found, err
+}

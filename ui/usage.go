@@ -293,7 +293,7 @@ func cell(text string) string {
 }
 
 // limitsForm lists everybody, the roles and the people.
-func limitsForm(all chat.UsageLimits, people []chat.User) view.LimitsForm {
+func limitsForm(all chat.UsageLimits, people []account.Person) view.LimitsForm {
 	form := view.LimitsForm{Rows: []view.LimitRow{limitRow("default", "Everybody", "", *all.Default, true)}}
 	for _, role := range []chat.UserRole{chat.UserAdmin, chat.UserMember} {
 		l, own := all.Roles[role]

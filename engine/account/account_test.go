@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ func open(t *testing.T) *house {
 	t.Helper()
 	store := kvtest.Open(t)
 	h := &house{t: t, store: store, room: New(store, slog.New(slog.NewTextHandler(t.Output(), nil)), nil)}
+	h.room.passwords.cost = hashCost{time: 1, memory: 8, threads: 1}
 	h.g = NewGuarded(h.room, NewGuard(StoreOwners(store), metric.New()))
 	owner, err := h.room.EnsureOwner(t.Context())
 	h.must(err)
@@ -67,9 +69,9 @@ func (h *house) session(p chat.Principal) string {
 	h.t.Helper()
 	code, err := h.g.CreateLogin(h.t.Context(), p, CreateLoginInput{})
 	h.must(err)
-	cookie, _, err := h.room.RedeemLogin(h.t.Context(), code.Code)
+	entry, err := h.room.RedeemLogin(h.t.Context(), Visitor{Source: "here"}, code.Code)
 	h.must(err)
-	return cookie
+	return entry.Cookie
 }
 
 func bearer(text ...string) Credentials { return Credentials{Bearers: text} }
@@ -265,13 +267,13 @@ func TestCheck31_CodesWorkOnceAndInTime(t *testing.T) {
 			return out.Code
 		}
 		use := func(code string) error {
-			_, _, err := h.room.RedeemLogin(t.Context(), code)
-			return err
+			return errOf(h.room.RedeemLogin(t.Context(), Visitor{Source: code}, code))
 		}
 		code := make(0)
-		value, expires, err := h.room.RedeemLogin(t.Context(), code)
+		entry, err := h.room.RedeemLogin(t.Context(), Visitor{}, code)
 		h.must(err)
-		if got := time.Until(expires); got != sessionLife {
+		value := entry.Cookie
+		if got := time.Until(entry.Expires); got != sessionLife {
 			t.Errorf("session for %v", got)
 		}
 		p, err := h.in(cookie(value))
@@ -304,10 +306,10 @@ func TestOfManyTakersOfACodeOneWins(t *testing.T) {
 	h.must(err)
 	won := make(chan string, 20)
 	var wg sync.WaitGroup
-	for range 20 {
+	for i := range 20 {
 		wg.Go(func() {
-			if value, _, err := h.room.RedeemLogin(t.Context(), code.Code); err == nil {
-				won <- value
+			if entry, err := h.room.RedeemLogin(t.Context(), Visitor{Source: fmt.Sprint(i)}, code.Code); err == nil {
+				won <- entry.Cookie
 			}
 		})
 	}

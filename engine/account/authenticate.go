@@ -69,7 +69,7 @@ func (r *Room) Authenticate(ctx context.Context, c Credentials) (chat.Principal,
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if !ok || u.Disabled {
 			return unauthenticated()
 		}
 		p.Name, p.Role = u.Name, u.Role

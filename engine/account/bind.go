@@ -15,7 +15,7 @@ const CauseCredentialEnded chat.Cause = "credential_ended"
 // openStreams knows what hangs on a credential.
 type openStreams struct {
 	mu sync.Mutex
-	// by holds the bound contexts by credential id; guarded by mu.
+	// by holds the bound contexts by the ids of their credentials and their user; guarded by mu.
 	by map[string]map[*bound]bool
 }
 
@@ -25,13 +25,16 @@ type bound struct {
 	cancel context.CancelCauseFunc
 }
 
-// Bind gives a context that ends, with CauseCredentialEnded, as soon as the credential of p is revoked, signed out or expired. It
-// is for streams. A principal without a credential is bound to nothing. Call the func when the stream is done.
+// Bind gives a context that ends, with CauseCredentialEnded, as soon as the credential of p is revoked, signed out or expired, or the
+// user is disabled, removed or given another role. It is for streams. A principal without a credential is bound to nothing. Call the func when the stream is done.
 //
 //guard:none it only follows the credential that the principal came with
 func (r *Room) Bind(ctx context.Context, p chat.Principal) (context.Context, func(), error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	b := &bound{cancel: cancel}
+	if p.TokenID != "" || p.SessionID != "" {
+		b.ids = append(b.ids, string(p.UserID))
+	}
 	if p.TokenID != "" {
 		b.ids = append(b.ids, string(p.TokenID))
 	}
@@ -59,6 +62,9 @@ func (r *Room) Bind(ctx context.Context, p chat.Principal) (context.Context, fun
 // expiry is when the first of the principal's credentials ends; zero is never.
 func (r *Room) expiry(ctx context.Context, p chat.Principal) (time.Time, error) {
 	var first time.Time
+	if p.TokenID == "" && p.SessionID == "" {
+		return first, nil
+	}
 	end := func(at time.Time) {
 		if first.IsZero() || at.Before(first) {
 			first = at
@@ -72,6 +78,13 @@ func (r *Room) expiry(ctx context.Context, p chat.Principal) (time.Time, error) 
 		sessions, err := tx.Sessions(p.UserID)
 		if err != nil {
 			return err
+		}
+		u, ok, err := tx.User(p.UserID)
+		if err != nil {
+			return err
+		}
+		if !ok || u.Disabled || u.Role != p.Role {
+			return unauthenticated()
 		}
 		found := chat.Principal{}
 		for _, t := range tokens {

@@ -19,6 +19,11 @@ func NewGuarded(room *Room, guard *Guard) *Guarded {
 	return &Guarded{room: room, guard: guard}
 }
 
+// ChangePassword is Room.ChangePassword under policyChangePassword.
+func (g *Guarded) ChangePassword(ctx context.Context, p chat.Principal, in ChangePasswordInput) (ChangePasswordOutput, error) {
+	return Run(ctx, g.guard, "account.ChangePassword", policyChangePassword, p, in, g.room.ChangePassword)
+}
+
 // CreateLogin is Room.CreateLogin under policyCreateLogin.
 func (g *Guarded) CreateLogin(ctx context.Context, p chat.Principal, in CreateLoginInput) (CreateLoginOutput, error) {
 	return Run(ctx, g.guard, "account.CreateLogin", policyCreateLogin, p, in, g.room.CreateLogin)
@@ -27,6 +32,21 @@ func (g *Guarded) CreateLogin(ctx context.Context, p chat.Principal, in CreateLo
 // CreateToken is Room.CreateToken under policyCreateToken.
 func (g *Guarded) CreateToken(ctx context.Context, p chat.Principal, in CreateTokenInput) (CreateTokenOutput, error) {
 	return Run(ctx, g.guard, "account.CreateToken", policyCreateToken, p, in, g.room.CreateToken)
+}
+
+// CreateUser is Room.CreateUser under policyCreateUser.
+func (g *Guarded) CreateUser(ctx context.Context, p chat.Principal, in CreateUserInput) (Person, error) {
+	return Run(ctx, g.guard, "account.CreateUser", policyCreateUser, p, in, g.room.CreateUser)
+}
+
+// DeleteUser is Room.DeleteUser under policyDeleteUser.
+func (g *Guarded) DeleteUser(ctx context.Context, p chat.Principal, in DeleteUserInput) (DeleteUserOutput, error) {
+	return Run(ctx, g.guard, "account.DeleteUser", policyDeleteUser, p, in, g.room.DeleteUser)
+}
+
+// GetUser is Room.GetUser under policyGetUser.
+func (g *Guarded) GetUser(ctx context.Context, p chat.Principal, in GetUserInput) (Person, error) {
+	return Run(ctx, g.guard, "account.GetUser", policyGetUser, p, in, g.room.GetUser)
 }
 
 // ListSessions is Room.ListSessions under policyListSessions.
@@ -57,4 +77,9 @@ func (g *Guarded) RevokeSession(ctx context.Context, p chat.Principal, in Revoke
 // RevokeToken is Room.RevokeToken under policyRevokeToken.
 func (g *Guarded) RevokeToken(ctx context.Context, p chat.Principal, in RevokeTokenInput) (RevokeTokenOutput, error) {
 	return Run(ctx, g.guard, "account.RevokeToken", policyRevokeToken, p, in, g.room.RevokeToken)
+}
+
+// UpdateUser is Room.UpdateUser under policyUpdateUser.
+func (g *Guarded) UpdateUser(ctx context.Context, p chat.Principal, in UpdateUserInput) (Person, error) {
+	return Run(ctx, g.guard, "account.UpdateUser", policyUpdateUser, p, in, g.room.UpdateUser)
 }

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"crypto/subtle"
 	"slices"
 	"time"
 
@@ -24,7 +23,8 @@ type CreateLoginOutput struct {
 	ExpiresAt time.Time   `json:"expires_at"`
 }
 
-// CreateLogin makes a code that signs one browser in, once. KindNotFound for an unknown user.
+// CreateLogin makes a code that signs one browser in, once. KindNotFound for an unknown user, KindWrongState for one who
+// is disabled.
 func (r *Room) CreateLogin(ctx context.Context, p chat.Principal, in CreateLoginInput) (CreateLoginOutput, error) {
 	life := in.Lifetime
 	if life == 0 {
@@ -40,51 +40,15 @@ func (r *Room) CreateLogin(ctx context.Context, p chat.Principal, in CreateLogin
 		if user, err = mustUser(tx, c.UserID); err != nil {
 			return err
 		}
+		if user.Disabled {
+			return disabled(user)
+		}
 		return tx.PutLoginCode(c)
 	})
 	if err != nil {
 		return CreateLoginOutput{}, err
 	}
 	return CreateLoginOutput{Code: code, UserID: user.ID, UserName: user.Name, ExpiresAt: c.ExpiresAt}, nil
-}
-
-// RedeemLogin consumes a code and opens a session: the cookie's value and when it ends. A used, an expired and an unknown code
-// are the same KindUnauthenticated.
-// Not a command: the code itself is the credential.
-func (r *Room) RedeemLogin(ctx context.Context, code string) (cookie string, expires time.Time, err error) {
-	cookie, hash := newSecret("")
-	now := r.now().UTC()
-	s := &chat.Session{ID: chat.SessionID(newID()), Hash: hash, CreatedAt: now, LastUsed: now, ExpiresAt: now.Add(sessionLife)}
-	var good bool
-	var dropped []chat.SessionID
-	err = r.store.Update(ctx, func(tx *kv.Tx) error {
-		good, dropped = false, nil
-		want := hashOf(code)
-		c, ok, err := tx.TakeLoginCode(want)
-		if err != nil || !ok || subtle.ConstantTimeCompare(c.Hash, want) != 1 || !now.Before(c.ExpiresAt) {
-			// An expired code goes away with this commit.
-			return err
-		}
-		if _, ok, err = tx.User(c.UserID); err != nil || !ok {
-			return err
-		}
-		good, s.UserID = true, c.UserID
-		if dropped, err = r.dropSessions(tx, c.UserID); err != nil {
-			return err
-		}
-		return tx.PutSession(s)
-	})
-	if err != nil {
-		return "", time.Time{}, storeFault(err)
-	}
-	for _, id := range dropped {
-		r.ended(string(id))
-	}
-	if !good {
-		return "", time.Time{}, &chat.Error{Kind: chat.KindUnauthenticated, Message: "This login link is not valid.",
-			Detail: "It was used already or is too old. Make a new one with: holdfast token login"}
-	}
-	return cookie, s.ExpiresAt, nil
 }
 
 // dropSessions removes a user's dead sessions, and the oldest live ones where there would be too many.

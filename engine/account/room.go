@@ -37,6 +37,10 @@ type Room struct {
 	now   func() time.Time
 	open  openStreams
 
+	passwords *hasher
+	tries     *tries
+	chats     Chats
+
 	mu sync.Mutex
 	// used is when a credential was last used, by its id, and since when the store knows; guarded by mu.
 	used map[string]lastUse
@@ -47,10 +51,24 @@ func New(store *kv.Store, log *slog.Logger, now func() time.Time) *Room {
 	if now == nil {
 		now = time.Now
 	}
-	return &Room{store: store, log: log, now: now, used: map[string]lastUse{}, open: openStreams{by: map[string]map[*bound]bool{}}}
+	return &Room{store: store, log: log, now: now, used: map[string]lastUse{}, open: openStreams{by: map[string]map[*bound]bool{}},
+		passwords: newHasher(), tries: newTries(now)}
 }
 
-// EnsureOwner gives the owner, the first admin, and makes one in a store that knows nobody. The Principal has no credential: it
+// Chats is what happens to the chats of somebody who may not use the appliance any more. A nil func does nothing.
+type Chats struct {
+	// Stop ends what runs for this person and waits for nothing.
+	Stop func(context.Context, chat.UserID) error
+	// Delete removes all chats of this person; KindWrongState when one still runs.
+	Delete func(context.Context, chat.UserID) error
+}
+
+// OwnChats says what to do with chats. Call it before the room is used.
+//
+//guard:none it wires the room
+func (r *Room) OwnChats(c Chats) { r.chats = c }
+
+// EnsureOwner gives the owner, the first admin who is not disabled, and makes one in a store that knows nobody. The Principal has no credential: it
 // is for what the person at the machine starts, such as the login URL printed at start.
 // Not a command: there is nobody yet who could be asked.
 func (r *Room) EnsureOwner(ctx context.Context) (chat.Principal, error) {
@@ -86,7 +104,7 @@ func firstAdmin(tx *kv.Tx) (*chat.User, error) {
 	}
 	slices.SortFunc(users, byAge)
 	for _, u := range users {
-		if u.Role == chat.UserAdmin {
+		if u.Role == chat.UserAdmin && !u.Disabled {
 			return u, nil
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type SessionInfo struct {
 	ID        chat.SessionID `json:"id"`
 	UserID    chat.UserID    `json:"user_id"`
+	Browser   string         `json:"browser,omitempty"`
 	CreatedAt time.Time      `json:"created_at"`
 	LastUsed  time.Time      `json:"last_used"`
 	ExpiresAt time.Time      `json:"expires_at"`
@@ -44,7 +45,7 @@ func (r *Room) ListSessions(ctx context.Context, p chat.Principal, in ListSessio
 			if !live {
 				continue
 			}
-			out.Sessions = append(out.Sessions, SessionInfo{ID: s.ID, UserID: s.UserID, CreatedAt: s.CreatedAt, LastUsed: used,
+			out.Sessions = append(out.Sessions, SessionInfo{ID: s.ID, UserID: s.UserID, Browser: s.Browser, CreatedAt: s.CreatedAt, LastUsed: used,
 				ExpiresAt: s.ExpiresAt, Current: s.ID == p.SessionID})
 		}
 		return nil

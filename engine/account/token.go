@@ -87,6 +87,9 @@ func (r *Room) CreateToken(ctx context.Context, p chat.Principal, in CreateToken
 		if owner, err = mustUser(tx, t.UserID); err != nil {
 			return err
 		}
+		if owner.Disabled {
+			return disabled(owner)
+		}
 		return putToken(tx, t)
 	})
 	if err != nil {

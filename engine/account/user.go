@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"slices"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -11,10 +12,18 @@ import (
 // MeInput asks who the principal is.
 type MeInput struct{}
 
+// Person is a user as people see one.
+type Person struct {
+	chat.User
+	HasPassword bool `json:"has_password"`
+	// LastSeen is the last use of any of the user's sessions and tokens, nil for never.
+	LastSeen *time.Time `json:"last_seen,omitempty"`
+}
+
 // MeOutput is the principal as the page and the API show it.
 type MeOutput struct {
-	User     chat.User `json:"user"`
-	ReadOnly bool      `json:"read_only"`
+	User     Person `json:"user"`
+	ReadOnly bool   `json:"read_only"`
 }
 
 // Me gives the principal's own user.
@@ -25,8 +34,9 @@ func (r *Room) Me(ctx context.Context, p chat.Principal, _ MeInput) (MeOutput, e
 		if err != nil {
 			return err
 		}
-		out = MeOutput{User: *u, ReadOnly: p.ReadOnly}
-		return nil
+		out.ReadOnly = p.ReadOnly
+		out.User, err = r.person(tx, u)
+		return err
 	})
 	return out, err
 }
@@ -36,7 +46,7 @@ type ListUsersInput struct{}
 
 // ListUsersOutput holds all people, the oldest first.
 type ListUsersOutput struct {
-	Users []chat.User `json:"users"`
+	Users []Person `json:"users"`
 }
 
 // ListUsers gives everybody.
@@ -48,12 +58,67 @@ func (r *Room) ListUsers(ctx context.Context, _ chat.Principal, _ ListUsersInput
 			return err
 		}
 		slices.SortFunc(users, byAge)
-		for _, u := range users {
-			out.Users = append(out.Users, *u)
+		out.Users = make([]Person, len(users))
+		for i, u := range users {
+			if out.Users[i], err = r.person(tx, u); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 	return out, err
+}
+
+// GetUserInput names a person.
+type GetUserInput struct {
+	ID chat.UserID `json:"id"`
+}
+
+// GetUser gives one person. KindNotFound for an unknown one.
+func (r *Room) GetUser(ctx context.Context, _ chat.Principal, in GetUserInput) (Person, error) {
+	var out Person
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		u, err := mustUser(tx, in.ID)
+		if err != nil {
+			return err
+		}
+		out, err = r.person(tx, u)
+		return err
+	})
+	return out, err
+}
+
+// person adds to a user what can be shown about how they sign in.
+func (r *Room) person(tx *kv.Tx, u *chat.User) (Person, error) {
+	out := Person{User: *u}
+	hash, err := tx.PasswordHash(u.ID)
+	if err != nil {
+		return out, err
+	}
+	out.HasPassword = hash != ""
+	seen := func(at time.Time) {
+		if out.LastSeen == nil || at.After(*out.LastSeen) {
+			out.LastSeen = &at
+		}
+	}
+	sessions, err := tx.Sessions(u.ID)
+	if err != nil {
+		return out, err
+	}
+	for _, s := range sessions {
+		used, _ := r.sessionUse(s)
+		seen(used)
+	}
+	tokens, err := tx.Tokens(u.ID)
+	if err != nil {
+		return out, err
+	}
+	for _, t := range tokens {
+		if used := r.tokenInfo(t).LastUsed; used != nil {
+			seen(*used)
+		}
+	}
+	return out, nil
 }
 
 // mustUser gives the user or KindNotFound.

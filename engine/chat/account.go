@@ -16,6 +16,8 @@ type User struct {
 	Name      string    `json:"name"`
 	Role      UserRole  `json:"role"`
 	CreatedAt time.Time `json:"created_at"`
+	// Disabled people cannot sign in, and none of their credentials is taken; what is theirs stays.
+	Disabled bool `json:"disabled,omitempty"`
 }
 
 // Token is an API token; only the SHA-256 of its text is kept.
@@ -32,8 +34,10 @@ type Token struct {
 
 // Session is a browser's sign-in; only the SHA-256 of its cookie is kept.
 type Session struct {
-	ID        SessionID `json:"id"`
-	UserID    UserID    `json:"user_id"`
+	ID     SessionID `json:"id"`
+	UserID UserID    `json:"user_id"`
+	// Browser is what the browser said of itself, in a few words.
+	Browser   string    `json:"browser,omitempty"`
 	Hash      []byte    `json:"hash"`
 	CreatedAt time.Time `json:"created_at"`
 	LastUsed  time.Time `json:"last_used"`

@@ -1,5 +1,7 @@
 package chat
 
+import "time"
+
 // Kind names an error in snake_case; pages, the API and metrics tell errors apart by it alone.
 type Kind string
 
@@ -65,6 +67,8 @@ type Error struct {
 	Validations []Validation `json:"validations,omitempty"`
 	// Limit is where somebody stands whose usage limit is reached.
 	Limit *UsageStanding `json:"limit,omitempty"`
+	// RetryAfter is how long to wait before a try makes sense; 0 is not known.
+	RetryAfter time.Duration `json:"-"`
 	// Cause is for the log alone.
 	Cause error `json:"-"`
 }

@@ -105,6 +105,8 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err error, shown *chat.
 	switch {
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
+	case shown.RetryAfter > 0:
+		h.Set("Retry-After", seconds(shown.RetryAfter))
 	case status == http.StatusTooManyRequests && h.Get("Retry-After") == "":
 		h.Set("Retry-After", "1")
 	case status == http.StatusServiceUnavailable && h.Get("Retry-After") == "":

@@ -13,9 +13,6 @@ import (
 type Limits struct {
 	// Unauthenticated requests a second, per source.
 	Unauthenticated int
-	// FailedLogins a minute, per source; then waits begin with FirstWait and double up to LongestWait.
-	FailedLogins           int
-	FirstWait, LongestWait time.Duration
 	// UserRequests and UserStreams at once, per person; Streams at once in all.
 	UserRequests, UserStreams, Streams int
 }
@@ -23,16 +20,13 @@ type Limits struct {
 func (l Limits) orDefaults() Limits {
 	return Limits{
 		Unauthenticated: or(l.Unauthenticated, 20),
-		FailedLogins:    or(l.FailedLogins, 5),
-		FirstWait:       or(l.FirstWait, 30*time.Second),
-		LongestWait:     or(l.LongestWait, 15*time.Minute),
 		UserRequests:    or(l.UserRequests, 256),
 		UserStreams:     or(l.UserStreams, 64),
 		Streams:         or(l.Streams, 4096),
 	}
 }
 
-func or[N int | time.Duration](n, standard N) N {
+func or(n, standard int) int {
 	if n == 0 {
 		return standard
 	}
@@ -52,13 +46,10 @@ type sources struct {
 	by map[string]*source
 }
 
-// source is a bucket of unauthenticated requests, and the failed logins.
+// source is a bucket of unauthenticated requests.
 type source struct {
-	left     float64
-	filled   time.Time
-	failures []time.Time
-	wait     time.Duration
-	until    time.Time
+	left   float64
+	filled time.Time
 }
 
 func newSources(l Limits, now func() time.Time) *sources {
@@ -80,50 +71,6 @@ func (s *sources) take(name string) time.Duration {
 	return 0
 }
 
-// loginWait is how long this source must wait before it may try to log in.
-func (s *sources) loginWait(name string) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	return max(0, s.getLocked(name, now).until.Sub(now))
-}
-
-// loginFailed counts a failed login.
-func (s *sources) loginFailed(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	o := s.getLocked(name, now)
-	if o.wait > 0 && now.Sub(o.until) > s.limits.LongestWait {
-		// Long enough without a failure: it begins anew.
-		o.wait, o.failures = 0, nil
-	}
-	var recent []time.Time
-	for _, at := range o.failures {
-		if now.Sub(at) < time.Minute {
-			recent = append(recent, at)
-		}
-	}
-	o.failures = append(recent, now)
-	switch {
-	case o.wait > 0:
-		o.wait = min(2*o.wait, s.limits.LongestWait)
-	case len(o.failures) >= s.limits.FailedLogins:
-		o.wait = s.limits.FirstWait
-	default:
-		return
-	}
-	o.until = now.Add(o.wait)
-}
-
-// loginWorked forgets the failures of a source.
-func (s *sources) loginWorked(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.getLocked(name, s.now())
-	o.failures, o.wait, o.until = nil, 0, time.Time{}
-}
-
 func (s *sources) getLocked(name string, now time.Time) *source {
 	if o, ok := s.by[name]; ok {
 		return o
@@ -139,7 +86,7 @@ func (s *sources) getLocked(name string, now time.Time) *source {
 // makeRoomLocked forgets sources that are back to normal, and any one when all of them are not.
 func (s *sources) makeRoomLocked(now time.Time) {
 	for name, o := range s.by {
-		if now.Sub(o.filled) > time.Minute && now.After(o.until) {
+		if now.Sub(o.filled) > time.Minute {
 			delete(s.by, name)
 		}
 	}

@@ -8,15 +8,19 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/account"
 	"holdfast/engine/chat"
 )
 
 // LoginState is what the page of /login shows. The page's function writes the body alone; headers and status are sent already.
 type LoginState struct {
-	// Code is to be posted by a button as the form field "code" to /login; "" shows how to get a link.
+	// Code is to be posted by a button as the form field "code" to /login; "" shows the forms.
 	Code string
-	// Failed is why the last try did not work; nil for none.
+	// Failed is why the last try did not work; nil for none. ByName: that try was with a name and a password.
 	Failed *chat.Error
+	ByName bool
+	// Name is what was typed as the name.
+	Name string
 }
 
 // openLogin takes the code of a link that was opened directly. Anything that may have been sent without a person's wish, a prefetch
@@ -30,7 +34,7 @@ func (g *Gate) openLogin(w http.ResponseWriter, r *http.Request) {
 	g.redeem(w, r, code)
 }
 
-// postLogin takes the code from the button of our own page.
+// postLogin takes a name and a password, or the code, from our own page.
 func (g *Gate) postLogin(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		var tooLarge *http.MaxBytesError
@@ -38,6 +42,10 @@ func (g *Gate) postLogin(w http.ResponseWriter, r *http.Request) {
 			err = chat.Invalid("code", "the form cannot be read")
 		}
 		WriteError(w, r, err)
+		return
+	}
+	if r.PostForm.Has("name") {
+		g.signIn(w, r, r.PostForm.Get("name"), r.PostForm.Get("password"))
 		return
 	}
 	code := strings.TrimSpace(r.PostForm.Get("code"))
@@ -63,30 +71,62 @@ func direct(r *http.Request) bool {
 }
 
 func (g *Gate) redeem(w http.ResponseWriter, r *http.Request, code string) {
-	source := sourceOf(r)
-	if wait := g.sources.loginWait(source); wait > 0 {
-		g.counts.auth.Inc("limit")
-		w.Header().Set("Retry-After", seconds(wait))
-		g.loginPage(w, r, http.StatusTooManyRequests, LoginState{Failed: &chat.Error{Kind: chat.KindRateLimited,
-			Message: "Too many failed logins.", Detail: "Try again in " + seconds(wait) + " seconds.", Retryable: true}})
-		return
-	}
-	cookie, expires, err := g.options.Account.RedeemLogin(r.Context(), code)
+	entry, err := g.options.Account.RedeemLogin(r.Context(), g.visitor(r), code)
+	g.entered(w, r, entry, err, LoginState{})
+}
+
+func (g *Gate) signIn(w http.ResponseWriter, r *http.Request, name, password string) {
+	entry, err := g.options.Account.SignIn(r.Context(), g.visitor(r), name, password)
+	g.entered(w, r, entry, err, LoginState{ByName: true, Name: cut(name, 100)})
+}
+
+// entered gives the session to who proved themselves, else the page with the reason.
+func (g *Gate) entered(w http.ResponseWriter, r *http.Request, entry account.Entry, err error, state LoginState) {
 	var refused *chat.Error
 	switch {
+	case err == nil:
 	case errors.As(err, &refused) && refused.Kind == chat.KindUnauthenticated:
-		g.sources.loginFailed(source)
 		g.counts.auth.Inc("login")
-		g.loginPage(w, r, http.StatusUnauthorized, LoginState{Failed: refused})
+		state.Failed = refused
+		g.loginPage(w, r, http.StatusUnauthorized, state)
 		return
-	case err != nil:
+	case errors.As(err, &refused) && refused.Kind == chat.KindRateLimited:
+		g.counts.auth.Inc("limit")
+		w.Header().Set("Retry-After", seconds(refused.RetryAfter))
+		state.Failed = refused
+		g.loginPage(w, r, http.StatusTooManyRequests, state)
+		return
+	default:
 		WriteError(w, r, err)
 		return
 	}
-	g.sources.loginWorked(source)
-	http.SetCookie(w, g.sessionCookie(r, cookie, expires))
+	http.SetCookie(w, g.setCookie(r, g.cookie, entry.Cookie, entry.Expires))
+	mark := g.setCookie(r, g.cookie+deviceSuffix, entry.Device, g.options.Now().AddDate(1, 0, 0))
+	mark.Path = "/login"
+	http.SetCookie(w, mark)
 	// The redirect takes the code out of the address bar and out of the history.
 	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// deviceSuffix ends the name of the cookie that marks a browser in which somebody has signed in.
+const deviceSuffix = "_device"
+
+// visitor is who wants to sign in.
+func (g *Gate) visitor(r *http.Request) account.Visitor {
+	v := account.Visitor{Source: sourceOf(r), Browser: browserOf(r.UserAgent())}
+	if person := personAt(r); person != "" {
+		// All people of this machine have one address.
+		v.Source = person
+	}
+	if c, err := r.Cookie(g.cookie + deviceSuffix); err == nil {
+		v.Device = c.Value
+	}
+	return v
+}
+
+// isTry says whether a request tries to sign in. Tries have limits of their own: what others ask for must not keep anybody from theirs.
+func isTry(r *http.Request, route Route) bool {
+	return route.Pattern == "POST /login" || route.Pattern == "GET /login" && r.URL.Query().Get("code") != "" && direct(r)
 }
 
 func (g *Gate) logout(w http.ResponseWriter, r *http.Request) {
@@ -94,14 +134,14 @@ func (g *Gate) logout(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, r, err)
 		return
 	}
-	gone := g.sessionCookie(r, "", time.Unix(0, 0))
+	gone := g.setCookie(r, g.cookie, "", time.Unix(0, 0))
 	gone.MaxAge = -1
 	http.SetCookie(w, gone)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-func (g *Gate) sessionCookie(r *http.Request, value string, expires time.Time) *http.Cookie {
-	return &http.Cookie{Name: g.cookie, Value: value, Path: "/", Expires: expires, HttpOnly: true, Secure: r.TLS != nil,
+func (g *Gate) setCookie(r *http.Request, name, value string, expires time.Time) *http.Cookie {
+	return &http.Cookie{Name: name, Value: value, Path: "/", Expires: expires, HttpOnly: true, Secure: r.TLS != nil,
 		SameSite: http.SameSiteStrictMode}
 }
 
@@ -116,7 +156,9 @@ var plainLogin = template.Must(template.New("login").Parse(`<!doctype html>
 <h1>Sign in</h1>
 {{with .Failed}}<p role="alert">{{.Message}} {{.Detail}}</p>{{end}}
 {{if .Code}}<form method="post" action="/login"><input type="hidden" name="code" value="{{.Code}}"><button>Sign in</button></form>
-{{else}}<p>Open the link that Holdfast printed, or make a new one with <code>holdfast token login</code>.</p>{{end}}
+{{else}}<form method="post" action="/login"><label>Name <input name="name" value="{{.Name}}"></label> <label>Password <input name="password" type="password"></label>
+<button>Sign in</button></form>
+<p>Open the link that Holdfast printed, or make a new one with <code>holdfast token login</code>.</p>{{end}}
 </html>
 `))
 

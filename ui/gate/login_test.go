@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdfast/engine/account"
 )
 
 var hour = regexp.MustCompile(`; Expires=[^;]+`)
@@ -22,6 +24,9 @@ func TestCheck31_LoginURL(t *testing.T) {
 	}
 	set := r.Header.Get("Set-Cookie")
 	value := r.Cookies()[0].Value
+	if mark := r.Cookies()[1]; mark.Name != p.gate.CookieName()+"_device" || !mark.HttpOnly || mark.Path != "/login" || mark.SameSite != http.SameSiteStrictMode {
+		t.Errorf("the mark of the browser is %+v", mark)
+	}
 	want := p.gate.CookieName() + "=" + value + "; Path=/; HttpOnly; SameSite=Strict"
 	if got := hour.ReplaceAllString(set, ""); got != want {
 		t.Errorf("cookie %q, want %q", got, want)
@@ -82,7 +87,7 @@ func TestCheck31_OnlyAPersonConsumesTheCode(t *testing.T) {
 		t.Errorf("large form: %d", r.StatusCode)
 	}
 	r := p.ask("POST", "/login", form, kind, "Sec-Fetch-Site: same-origin", "Origin: null")
-	if r.StatusCode != http.StatusSeeOther || r.Header.Get("Location") != "/" || len(r.Cookies()) != 1 {
+	if r.StatusCode != http.StatusSeeOther || r.Header.Get("Location") != "/" || len(r.Cookies()) != 2 {
 		t.Errorf("the button: %d %v", r.StatusCode, r.Header)
 	}
 	if r := p.ask("GET", "/login?code=%22%3E%3Cscript%3E", "", "Sec-Purpose: prefetch"); strings.Contains(r.body, "<script") {
@@ -107,11 +112,14 @@ func TestCheck31_LateCodesAndManyTries(t *testing.T) {
 				t.Errorf("try %d: %d", i, status)
 			}
 		}
-		code := p.code()
 		for i, wait := range []time.Duration{30, 60, 120, 240, 480, 900, 900} {
-			status, after := try(code)
+			status, after := try("wrong")
 			if want := (wait * time.Second).Seconds(); status != 429 || after != seconds(wait*time.Second) {
 				t.Fatalf("wait %d: %d, Retry-After %s, want %v", i, status, after, want)
+			}
+			// Who has a good code is not kept out by those who guess from the same address.
+			if status, _ := try(p.code()); status != http.StatusSeeOther {
+				t.Errorf("a good code in wait %d: %d", i, status)
 			}
 			pass(wait*time.Second - 1)
 			if status, after := try("wrong"); status != 429 || after != "1" {
@@ -122,35 +130,18 @@ func TestCheck31_LateCodesAndManyTries(t *testing.T) {
 				t.Errorf("after wait %d: %d", i, status)
 			}
 		}
-		// Someone else is not kept out, and the right code forgives all.
+		// Someone else is not kept out.
 		if r := p.from("[2001:db8::1]:1", "GET", "/login?code=wrong"); r.Code != 401 {
 			t.Errorf("another source: %d", r.Code)
 		}
-		pass(15 * time.Minute)
-		if status, _ := try(p.code()); status != http.StatusSeeOther {
-			t.Errorf("the right code: %d", status)
-		}
+		pass(31 * time.Minute)
 		for i := range 5 {
 			if status, _ := try("wrong"); status != 401 {
-				t.Errorf("try %d after a login that worked: %d", i, status)
+				t.Errorf("try %d after a long quiet time: %d", i, status)
 			}
 		}
 		if status, after := try("wrong"); status != 429 || after != "30" {
 			t.Errorf("it does not begin anew: %d, %s", status, after)
-		}
-	})
-}
-
-// TestSlowFailuresDoNotAddUp: five a minute are free, for ever.
-func TestSlowFailuresDoNotAddUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSources(Limits{}.orDefaults(), time.Now)
-		for range 100 {
-			s.loginFailed("a")
-			if wait := s.loginWait("a"); wait != 0 {
-				t.Fatalf("wait %v", wait)
-			}
-			pass(15 * time.Second)
 		}
 	})
 }
@@ -161,5 +152,98 @@ func TestPastedLinkSignsIn(t *testing.T) {
 	r := p.ask("POST", "/login", form, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
 	if r.StatusCode != http.StatusSeeOther || r.Header.Get("Set-Cookie") == "" {
 		t.Errorf("%d %v", r.StatusCode, r.Header)
+	}
+}
+
+// formKind is what a browser says of a form that it posts.
+const formKind = "Content-Type: application/x-www-form-urlencoded"
+
+// person adds somebody with a password.
+func (p *place) person(name, password string) {
+	p.t.Helper()
+	_, err := p.room.CreateUser(p.t.Context(), p.owner, account.CreateUserInput{Name: name, Password: password})
+	p.must(err)
+}
+
+func TestNameAndPasswordSignIn(t *testing.T) {
+	p := open(t, nil)
+	const secret = "four small words here"
+	p.person("Ingrid", secret)
+	post := func(name, password string, headers ...string) reply {
+		form := url.Values{"name": {name}, "password": {password}}.Encode()
+		return p.ask("POST", "/login", form, append(headers, formKind, "Sec-Fetch-Site: same-origin")...)
+	}
+	r := post("ingrid", secret, "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+	if r.StatusCode != http.StatusSeeOther || r.Header.Get("Location") != "/" || len(r.Cookies()) != 2 {
+		t.Fatalf("%d %v", r.StatusCode, r.Header)
+	}
+	session, mark := "Cookie: "+p.gate.CookieName()+"="+r.Cookies()[0].Value, "Cookie: "+r.Cookies()[1].Name+"="+r.Cookies()[1].Value
+	if r := p.ask("GET", "/", "", session); r.StatusCode != 200 || !strings.Contains(p.ran.take(), "GET / Ingrid") {
+		t.Errorf("with the cookie: %d", r.StatusCode)
+	}
+	if r := p.ask("GET", "/", "", mark); r.StatusCode != http.StatusSeeOther {
+		t.Errorf("the mark alone lets in: %d", r.StatusCode)
+	}
+	for left := 4; left >= 0; left-- {
+		r := post("ingrid", "wrong wrong wrong")
+		if r.StatusCode != 401 || r.Header.Get("Set-Cookie") != "" || !strings.Contains(r.body, "Name and password do not match.") || !strings.Contains(r.body, `value="ingrid"`) {
+			t.Errorf("wrong, %d left: %d\n%s", left, r.StatusCode, r.body)
+		}
+	}
+	if r := post("ingrid", "wrong wrong wrong"); r.StatusCode != 429 || r.Header.Get("Retry-After") != "30" {
+		t.Errorf("the sixth: %d, Retry-After %s", r.StatusCode, r.Header.Get("Retry-After"))
+	}
+	// Neither a code nor a browser that was in before is kept out by it.
+	if r := post("Ingrid", secret, mark); r.StatusCode != http.StatusSeeOther {
+		t.Errorf("from a browser that was in: %d", r.StatusCode)
+	}
+	if r := p.ask("GET", "/login?code="+p.code(), ""); r.StatusCode != http.StatusSeeOther {
+		t.Errorf("a good code: %d", r.StatusCode)
+	}
+	if r := post("ingrid", secret, "Sec-Fetch-Site: cross-site"); r.StatusCode != 403 {
+		t.Errorf("posted by another site: %d", r.StatusCode)
+	}
+	if r := post("<script>", "x"); r.StatusCode != 401 || strings.Contains(r.body, "<script>") {
+		t.Errorf("a name of markup: %d\n%s", r.StatusCode, r.body)
+	}
+	if log := p.log.take(); strings.Contains(log, secret) || strings.Contains(log, "wrong wrong") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+// Others who ask without a sign-in, however often, keep nobody from signing in.
+func TestAFloodKeepsNobodyFromSigningIn(t *testing.T) {
+	p := open(t, func(o *Options) { o.Limits = Limits{} })
+	p.person("ingrid", "four small words here")
+	refused := 0
+	for range 60 {
+		if p.ask("GET", "/static/x", "").StatusCode == 429 {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Fatal("nothing was limited")
+	}
+	form := url.Values{"name": {"ingrid"}, "password": {"four small words here"}}.Encode()
+	if r := p.ask("POST", "/login", form, formKind, "Sec-Fetch-Site: same-origin"); r.StatusCode != http.StatusSeeOther {
+		t.Errorf("a password: %d", r.StatusCode)
+	}
+	if r := p.ask("GET", "/login?code="+p.code(), ""); r.StatusCode != http.StatusSeeOther {
+		t.Errorf("a code: %d", r.StatusCode)
+	}
+}
+
+func TestBrowsersAreNamed(t *testing.T) {
+	for agent, want := range map[string]string{
+		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                           "Firefox on Linux",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36 Edg/141.0":            "Edge on Windows",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15":            "Safari on macOS",
+		"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Mobile Safari/537.36":                      "Chrome on Android",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile Safari/604.1": "Safari on iPhone",
+		"curl/8.5.0": "curl", "": "", "<script>": "",
+	} {
+		if got := browserOf(agent); got != want {
+			t.Errorf("%q is %q, want %q", agent, got, want)
+		}
 	}
 }
