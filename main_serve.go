@@ -288,6 +288,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
 		Forget: places.Forget, HalveWindow: models.HalveWindow, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Metric: metrics, Log: log, Bounds: o.bounds})
+	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {

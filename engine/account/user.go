@@ -123,6 +123,9 @@ func (r *Room) person(tx *kv.Tx, u *chat.User) (Person, error) {
 
 // mustUser gives the user or KindNotFound.
 func mustUser(tx *kv.Tx, id chat.UserID) (*chat.User, error) {
+	if !isID(string(id)) {
+		return nil, chat.NotFound("user")
+	}
 	u, ok, err := tx.User(id)
 	if err != nil {
 		return nil, err

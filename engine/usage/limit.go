@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,12 +22,25 @@ const maxRules = 1000
 // LimitsInput asks for the limits.
 type LimitsInput struct{}
 
-// Limits gives the limits of the site; Default is always set.
-func (r *Room) Limits(ctx context.Context, _ chat.Principal, _ LimitsInput) (chat.UsageLimits, error) {
+// Limits gives the limits of the site; Default is always set. Admins see all, others those that could count for them: the default, their
+// role's and their own.
+func (r *Room) Limits(ctx context.Context, p chat.Principal, _ LimitsInput) (chat.UsageLimits, error) {
 	var out chat.UsageLimits
 	err := r.store.View(ctx, func(tx *kv.Tx) error {
 		out = chat.UsageLimits{}
-		_, err := tx.Site(LimitsKey, &out)
+		if _, err := tx.Site(LimitsKey, &out); err != nil {
+			return err
+		}
+		if !p.Admin() {
+			maps.DeleteFunc(out.Roles, func(role chat.UserRole, _ chat.UsageLimit) bool { return role != p.Role })
+			maps.DeleteFunc(out.Users, func(id chat.UserID, _ chat.UsageLimit) bool { return id != p.UserID })
+			return nil
+		}
+		people, err := everybody(tx)
+		// Limits of people who were removed count for nobody.
+		maps.DeleteFunc(out.Users, func(id chat.UserID, _ chat.UsageLimit) bool {
+			return !slices.ContainsFunc(people, func(u UserSum) bool { return u.UserID == id })
+		})
 		return err
 	})
 	if out.Default == nil {

@@ -5,7 +5,7 @@ import (
 	"holdfast/engine/chat"
 )
 
-// People see their own use, admins everybody's; limits are no secret, and admins set them.
+// People see their own use and the limits that count for them, admins everybody's; admins set limits.
 var (
 	policyChatCost  = account.Owns(func(in ChatCostInput) chat.ID { return in.ChatID })
 	policySummary   = account.Self(func(in SummaryInput) chat.UserID { return in.UserID })

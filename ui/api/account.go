@@ -22,8 +22,10 @@ func (a *API) accountEndpoints() []endpoint {
 		{method: http.MethodPost, path: "/logins", summary: "Make a login link for one browser, good once and for lifetime_seconds " +
 			"(60 by default, at most 600).", in: client.LoginCreate{}, handler: answer(a, http.StatusCreated, a.createLogin),
 			out: map[int]any{http.StatusCreated: client.NewLogin{}}},
-		{method: http.MethodGet, path: "/users", summary: "List all people (admin).",
-			handler: answer(a, http.StatusOK, a.listUsers), out: map[int]any{http.StatusOK: client.UserPage{}}},
+		{method: http.MethodGet, path: "/sessions", summary: "List the browsers in which a user is signed in, the newest first.", query: user,
+			handler: answer(a, http.StatusOK, a.listSessions), out: map[int]any{http.StatusOK: client.SessionPage{}}},
+		{method: http.MethodDelete, path: "/sessions/{id}", summary: "Sign a browser out and end its streams.", query: user,
+			handler: answer(a, http.StatusNoContent, a.revokeSession), out: map[int]any{http.StatusNoContent: nil}},
 	}
 }
 
@@ -71,11 +73,18 @@ func (a *API) baseURL(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-func (a *API) listUsers(q *request, _ none) (client.UserPage, error) {
-	all, err := a.o.Account.ListUsers(q.ctx(), q.who, account.ListUsersInput{})
-	out := client.UserPage{Users: make([]client.User, 0, len(all.Users))}
-	for _, u := range all.Users {
-		out.Users = append(out.Users, client.User{ID: u.ID, Name: u.Name, Role: u.Role, CreatedAt: client.At(u.CreatedAt)})
+func (a *API) listSessions(q *request, _ none) (client.SessionPage, error) {
+	all, err := a.o.Account.ListSessions(q.ctx(), q.who, account.ListSessionsInput{UserID: chat.UserID(q.query.Get("user_id"))})
+	out := client.SessionPage{Sessions: make([]client.Session, 0, len(all.Sessions))}
+	for _, s := range all.Sessions {
+		out.Sessions = append(out.Sessions, client.Session{ID: s.ID, UserID: s.UserID, Browser: s.Browser, CreatedAt: client.At(s.CreatedAt),
+			LastUsed: client.At(s.LastUsed), ExpiresAt: client.At(s.ExpiresAt), Current: s.Current})
 	}
 	return out, err
+}
+
+func (a *API) revokeSession(q *request, _ none) (none, error) {
+	_, err := a.o.Account.RevokeSession(q.ctx(), q.who, account.RevokeSessionInput{ID: chat.SessionID(q.http.PathValue("id")),
+		UserID: chat.UserID(q.query.Get("user_id"))})
+	return none{}, err
 }

@@ -52,6 +52,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
 	checkWorkspaces(t, take)
 	checkTokens(t, take)
+	checkUsers(t, a, take)
 	checkModels(t, take)
 	checkModelServer(t, d, a, take)
 	checkChats(t, a, take)

@@ -23,7 +23,7 @@ func (a *API) usageEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.costSummary), out: map[int]any{http.StatusOK: client.CostSummary{}}},
 		{method: http.MethodGet, path: "/chats/cost/users", summary: "What each person used, by id (admin).", query: people,
 			handler: answer(a, http.StatusOK, a.costUsers), out: map[int]any{http.StatusOK: client.CostUsers{}}},
-		{method: http.MethodGet, path: limits, summary: "Get the usage limits; -1 is none.",
+		{method: http.MethodGet, path: limits, summary: "Get the usage limits; -1 is none. Admins see all, others those that could count for them.",
 			handler: answer(a, http.StatusOK, a.usageLimits), out: map[int]any{http.StatusOK: client.UsageLimits{}}},
 		{method: http.MethodPut, path: limits, summary: "Replace the usage limits (admin).", in: client.UsageLimits{},
 			handler: answer(a, http.StatusNoContent, a.setUsageLimits), out: map[int]any{http.StatusNoContent: nil}},

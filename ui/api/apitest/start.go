@@ -118,6 +118,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: call.New(adapter, o.Calls), Tools: set, Configs: model.Resolve,
 		Committed:  a.parts.search.Committed,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
+	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	allowOthers(t, a.Dir, models)
 	must(t, models.EnsureConfigs(t.Context()))
 	a.serve(t, o, models, spaces)

@@ -65,6 +65,60 @@ type User struct {
 	Name      string        `json:"name"`
 	Role      chat.UserRole `json:"role"`
 	CreatedAt Time          `json:"created_at"`
+	// Disabled people cannot sign in; what is theirs stays.
+	Disabled    bool `json:"disabled"`
+	HasPassword bool `json:"has_password"`
+	// LastSeen is the last use of any of the user's sessions and tokens, nil for never.
+	LastSeen *Time `json:"last_seen"`
+}
+
+// Me is the caller.
+type Me struct {
+	ID          chat.UserID   `json:"id"`
+	Name        string        `json:"name"`
+	Role        chat.UserRole `json:"role"`
+	CreatedAt   Time          `json:"created_at"`
+	HasPassword bool          `json:"has_password"`
+	// ReadOnly: the token may change nothing.
+	ReadOnly bool `json:"read_only"`
+}
+
+// UserCreate describes a person. Role "" is a member; without a Password they sign in with one-time links until they set one.
+type UserCreate struct {
+	Name     string        `json:"name"`
+	Role     chat.UserRole `json:"role,omitempty"`
+	Password string        `json:"password,omitempty"`
+}
+
+// UserUpdate changes what is not nil; a Password of "" takes the password away.
+type UserUpdate struct {
+	Name     *string        `json:"name,omitempty"`
+	Role     *chat.UserRole `json:"role,omitempty"`
+	Disabled *bool          `json:"disabled,omitempty"`
+	Password *string        `json:"password,omitempty"`
+}
+
+// PasswordChange sets one's own password; Current is needed where there is one.
+type PasswordChange struct {
+	Current  string `json:"current_password,omitempty"`
+	Password string `json:"password"`
+}
+
+// Session is a browser's sign-in.
+type Session struct {
+	ID        chat.SessionID `json:"id"`
+	UserID    chat.UserID    `json:"user_id"`
+	Browser   string         `json:"browser"`
+	CreatedAt Time           `json:"created_at"`
+	LastUsed  Time           `json:"last_used"`
+	ExpiresAt Time           `json:"expires_at"`
+	// Current is the session that asks.
+	Current bool `json:"current"`
+}
+
+// SessionPage holds a user's live sessions, the newest first.
+type SessionPage struct {
+	Sessions []Session `json:"sessions"`
 }
 
 // UserPage holds all people, the oldest first.
@@ -102,6 +156,54 @@ func (c *Client) Users(ctx context.Context) ([]User, error) {
 	err := c.call(ctx, http.MethodGet, "/users", nil, nil, &out)
 	return out.Users, err
 }
+
+// User gives one person; only admins may.
+func (c *Client) User(ctx context.Context, id chat.UserID) (User, error) {
+	var out User
+	return out, c.call(ctx, http.MethodGet, userPath(id), nil, nil, &out)
+}
+
+// CreateUser adds a person.
+func (c *Client) CreateUser(ctx context.Context, in UserCreate) (User, error) {
+	var out User
+	return out, c.call(ctx, http.MethodPost, "/users", nil, in, &out)
+}
+
+// UpdateUser changes a person.
+func (c *Client) UpdateUser(ctx context.Context, id chat.UserID, in UserUpdate) (User, error) {
+	var out User
+	return out, c.call(ctx, http.MethodPatch, userPath(id), nil, in, &out)
+}
+
+// DeleteUser removes a person who is disabled, with their chats.
+func (c *Client) DeleteUser(ctx context.Context, id chat.UserID) error {
+	return c.call(ctx, http.MethodDelete, userPath(id), nil, nil, nil)
+}
+
+// Me gives the caller.
+func (c *Client) Me(ctx context.Context) (Me, error) {
+	var out Me
+	return out, c.call(ctx, http.MethodGet, "/me", nil, nil, &out)
+}
+
+// ChangePassword sets the caller's password and signs out their other browsers.
+func (c *Client) ChangePassword(ctx context.Context, in PasswordChange) error {
+	return c.call(ctx, http.MethodPut, "/me/password", nil, in, nil)
+}
+
+// Sessions lists the browsers in which a user is signed in; "" is the caller.
+func (c *Client) Sessions(ctx context.Context, user chat.UserID) ([]Session, error) {
+	var out SessionPage
+	err := c.call(ctx, http.MethodGet, "/sessions", ofUser(user), nil, &out)
+	return out.Sessions, err
+}
+
+// RevokeSession signs a browser out; user "" is the caller.
+func (c *Client) RevokeSession(ctx context.Context, user chat.UserID, id chat.SessionID) error {
+	return c.call(ctx, http.MethodDelete, "/sessions/"+url.PathEscape(string(id)), ofUser(user), nil, nil)
+}
+
+func userPath(id chat.UserID) string { return "/users/" + url.PathEscape(string(id)) }
 
 func ofUser(user chat.UserID) url.Values {
 	v := url.Values{}
