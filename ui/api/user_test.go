@@ -6,6 +6,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"holdfast/engine/chat"
@@ -123,6 +124,24 @@ func kindOf(err error) chat.Kind {
 	return ""
 }
 
+// follow reads a stream and gives how it ends; it has begun when follow comes back.
+func follow(t *testing.T, c *client.Client, id chat.ID) <-chan error {
+	ended, started := make(chan error, 1), make(chan struct{})
+	go func() {
+		begun := sync.OnceFunc(func() { close(started) })
+		for _, err := range c.Stream(t.Context(), id, 0) {
+			begun()
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	<-started
+	return ended
+}
+
 // Two people at once: each has their own chats, disabling ends streams, running turns and credentials, another role counts at once, and who
 // is removed leaves nothing but the sums.
 func TestTwoPeople(t *testing.T) {
@@ -164,23 +183,7 @@ func TestTwoPeople(t *testing.T) {
 	if _, err := theirs.Chat(ctx, mine.ID); kindOf(err) != chat.KindNotFound {
 		t.Errorf("an admin reads the owner's chat: %v", err)
 	}
-	ended := make(chan error, 1)
-	started := make(chan struct{})
-	go func() {
-		first := true
-		for _, err := range theirs.Stream(ctx, c.ID, 0) {
-			if first {
-				close(started)
-				first = false
-			}
-			if err != nil {
-				ended <- err
-				return
-			}
-		}
-		ended <- nil
-	}()
-	<-started
+	ended := follow(t, theirs, c.ID)
 	on := true
 	if _, err := a.Client.UpdateUser(ctx, jo.ID, client.UserUpdate{Disabled: &on}); err != nil {
 		t.Fatal(err)
