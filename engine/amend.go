@@ -33,16 +33,12 @@ func (e *Engine) Amend(ctx context.Context, _ chat.Principal, in AmendInput) (*c
 	if len(in.Labels) > 50 {
 		return nil, chat.Invalid("labels", "At most 50 labels.")
 	}
-	out, err := e.change(ctx, change{chat: in.ChatID, quiet: true, event: kindOf(chat.Amend),
-		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error { return e.amend(tx, c, in) }})
-	if err != nil || in.Archived == nil || *in.Archived == out.chat.Archived {
-		return out.chat, err
+	amend := change{chat: in.ChatID, quiet: true, event: kindOf(chat.Amend),
+		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error { return e.amend(tx, c, in) }}
+	if in.Archived != nil {
+		return e.changeFamily(ctx, amend, *in.Archived)
 	}
-	kind := chat.Unarchive
-	if *in.Archived {
-		kind = chat.Archive
-	}
-	out, err = e.change(ctx, change{chat: in.ChatID, quiet: true, event: kindOf(kind)})
+	out, err := e.change(ctx, amend)
 	return out.chat, err
 }
 
@@ -90,48 +86,4 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	}
 	return appendMessage(tx, c, &chat.Message{CreatedAt: e.now().UTC(), Role: chat.RoleSystem, Visibility: chat.VisibleModel,
 		Content: []chat.Part{workspaceSection(c)}, ContentVersion: 1})
-}
-
-// DeleteInput names an archived Chat.
-type DeleteInput struct{ ChatID chat.ID }
-
-// Delete removes an archived Chat and its Messages for good.
-func (e *Engine) Delete(ctx context.Context, p chat.Principal, in DeleteInput) (Done, error) {
-	var refused error
-	err := e.store.Update(ctx, func(tx *kv.Tx) error {
-		refused = nil
-		c, found, err := tx.Chat(in.ChatID)
-		if err != nil {
-			return err
-		}
-		if !found {
-			refused = chat.NotFound("chat")
-			return nil
-		}
-		if _, no := chat.Next(chat.StandingOf(c), chat.Event{Kind: chat.Delete}); no != nil {
-			refused = no.AsError()
-			if !c.Archived {
-				refused = &chat.Error{Kind: chat.KindWrongState, Message: "Archive the chat before you delete it."}
-			}
-			return nil
-		}
-		return tx.DeleteFamily(c.ID)
-	})
-	if err != nil {
-		return Done{}, storeError(err)
-	}
-	if refused != nil {
-		return Done{}, refused
-	}
-	e.feed.changed(in.ChatID)
-	e.feed.touchOwner(p.UserID, in.ChatID)
-	e.ports.committed(in.ChatID)
-	if e.ports.forget == nil {
-		return Done{}, nil
-	}
-	if err := e.ports.forget(in.ChatID); err != nil {
-		// The Chat is gone all the same; what is left of its processes' output goes with the next sweep.
-		e.log.Warn("files of a deleted chat were left", "chat", in.ChatID, "error", err)
-	}
-	return Done{}, nil
 }
