@@ -106,7 +106,7 @@ func (s *Site) unpin(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) deleteChat(w http.ResponseWriter, r *http.Request) {
 	_, err := s.chats.Delete(r.Context(), gate.Principal(r.Context()), engine.DeleteInput{ChatID: chatID(r)})
-	if err != nil {
+	if err != nil || r.FormValue("stay") != "" {
 		s.done(w, r, err)
 		return
 	}

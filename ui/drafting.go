@@ -90,7 +90,7 @@ func draftRow(call, result *engine.DraftPart, phase chat.Phase) view.Row {
 // dock gives the phase line, the queue and the composer of a Chat.
 func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
 	c := v.Chat
-	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Archived: c.Archived, Models: models, Spaces: spaces,
+	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
 		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
 	for _, q := range v.Queue {
 		d.Queue = append(d.Queue, view.Queued{ID: int64(q.ID), Text: chat.PlainText(q.Content), Urgent: q.Urgent})

@@ -92,7 +92,7 @@ func (t *transcript) entries(msgs []*chat.Message, last bool) []view.Entry {
 func (t *transcript) ask(m *chat.Message) *view.Ask {
 	at := clock(m.CreatedAt)
 	a := &view.Ask{ID: int64(m.ID), Text: chat.PlainText(m.Content), Day: dayOf(at, t.now), Time: at.Format("15:04"), ISO: at.Format(time.RFC3339),
-		ChatID: string(t.chat.ID), Restore: t.files[m.ID], Fixed: t.chat.Archived}
+		ChatID: string(t.chat.ID), Restore: t.files[m.ID]}
 	for _, p := range m.Content {
 		if p.Type == chat.PartFileReference {
 			label := p.FileName

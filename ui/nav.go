@@ -26,8 +26,10 @@ const listed = 100
 const listedMost = 2000
 
 // wanted is how many Chats a page asks its sidebar to hold.
-func wanted(r *http.Request) int {
-	n, err := strconv.Atoi(r.URL.Query().Get("listed"))
+func wanted(r *http.Request) int { return wantedAs(r, "listed") }
+
+func wantedAs(r *http.Request, name string) int {
+	n, err := strconv.Atoi(r.URL.Query().Get(name))
 	if err != nil {
 		return listed
 	}
@@ -43,23 +45,9 @@ func (s *Site) nav(r *http.Request, here chat.ID) (view.Nav, error) {
 
 // chatList is the newest Chats, as many as the sidebar holds.
 func (s *Site) chatList(ctx context.Context, p chat.Principal, here chat.ID, want int) (view.ChatList, error) {
-	all := engine.ListOutput{Unread: map[chat.ID]bool{}, HasMore: true}
-	in := engine.ListInput{}
-	for all.HasMore && len(all.Chats) < want {
-		in.Limit = min(want-len(all.Chats), listed)
-		page, err := s.chats.List(ctx, p, in)
-		if err != nil {
-			return view.ChatList{}, err
-		}
-		all.HasMore = page.HasMore
-		for _, c := range page.Chats {
-			in.AfterID = c.ID
-			// A Chat that moved up between two pages may come twice.
-			if _, twice := all.Unread[c.ID]; !twice {
-				all.Chats = append(all.Chats, c)
-				all.Unread[c.ID] = page.Unread[c.ID]
-			}
-		}
+	all, err := s.listed(ctx, p, false, want)
+	if err != nil {
+		return view.ChatList{}, err
 	}
 	out := groups(all, here, clock(time.Now()))
 	if want > listed {

@@ -227,7 +227,10 @@ func entryID(e view.Entry) string {
 }
 
 // listStream follows the sidebar of pages that show no Chat.
-func (s *Site) listStream(w http.ResponseWriter, r *http.Request) {
+func (s *Site) listStream(w http.ResponseWriter, r *http.Request) { s.followList(w, r, nil) }
+
+// followList sends the sidebar, and what besides gives unless it is nil, after each change of a person's Chats.
+func (s *Site) followList(w http.ResponseWriter, r *http.Request, besides func(context.Context, chat.Principal) patch) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	list, err := s.chats.WatchList(ctx, p, engine.WatchListInput{})
 	if err != nil {
@@ -243,7 +246,11 @@ func (s *Site) listStream(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return
 		}
-		if err := out.send(ctx, patch{html: view.ChatsList(chats)}); err != nil {
+		patches := []patch{{html: view.ChatsList(chats)}}
+		if besides != nil {
+			patches = append(patches, besides(ctx, p))
+		}
+		if err := out.send(ctx, patches...); err != nil {
 			return
 		}
 		for quiet := true; quiet; {

@@ -99,6 +99,8 @@ func (s *Site) Routes() []gate.Route {
 		user("GET /chats/{id}", s.chat),
 		stream("GET /chats/{id}/stream", s.chatStream),
 		stream("GET /list/stream", s.listStream),
+		user("GET /archive", s.archivePage),
+		stream("GET /archive/stream", s.archiveStream),
 		{Pattern: "GET /chats/{id}/rows/{message}/{call}", Policy: gate.User, Handler: http.HandlerFunc(s.row), Kind: gate.Intent},
 		user("POST /chats/{id}/older", s.older),
 		user("POST /chats/{id}/messages", s.send),

@@ -63,6 +63,7 @@ func (h *Handler) Pages() map[string]templ.Component {
 		"onboarding-none": view.OnboardingDocument(noServer(h.page("No model server"))),
 		"models":          view.ModelsDocument(models(h.page("Models"))),
 		"workspaces":      view.WorkspacesDocument(workspaces(h.page("Workspaces"))),
+		"archive":         view.ArchiveDocument(view.ArchivePage{Page: h.page("Archive"), Nav: nav(""), List: archived()}),
 		"tokens":          view.TokensDocument(tokens(h.page("Tokens"))),
 		"usage":           view.UsageDocument(usage(h.page("Usage"))),
 		"usage-year":      view.UsageDocument(usageYear(h.page("Usage"))),

@@ -61,3 +61,9 @@ func tokens(p view.Page) view.TokensPage {
 		{ID: "3", Name: "old script", Created: "3 March", LastUsed: "May", Expires: "1 June", Expired: true},
 	}}
 }
+
+func archived() view.Archived {
+	return view.Archived{More: 200, Rows: []view.ArchivedChat{
+		{ID: "21", Title: "Import tide tables of 2026", Summary: "All 12 tables are in, with tests.", When: "14:02"},
+		{ID: "22", Title: "A very long title that says in one breath what was asked for, why, by whom, and when it was to be done", When: "Mon", Stopping: true}}}
+}

@@ -33,6 +33,7 @@ func sections() []section {
 		{"Toasts", []specimen{{"A thing just done, with undo", "", []templ.Component{
 			view.Toast("t1", "ok", "Restored 3 files; 1 was changed by somebody else and left alone", "/gallery/undo"), view.Toast("t2", "danger", "Not saved: another tab changed it first", "")}}}},
 		{"Lists of chats", lists()},
+		{"Archive", []specimen{{"Empty", "", []templ.Component{view.ArchiveList(view.Archived{})}}, {"Failed", "", []templ.Component{view.ArchiveList(view.Archived{Problem: "The store was busy for 5 s. Nothing is lost."})}}, {"Chats", "", []templ.Component{view.ArchiveList(archived())}}}},
 		{"Composer", composers()},
 		{"Progress", []specimen{{"Pull: running, failed", "", []templ.Component{view.PullList(pulls())}}}},
 		{"Forms", []specimen{{"Errors", "", []templ.Component{view.FormError("e1", "The folder /home/ingrid/src does not exist.")}}, {"A new token", "", []templ.Component{view.FreshToken("hf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG")}}}},

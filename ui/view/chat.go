@@ -52,9 +52,7 @@ type Ask struct {
 	Refs []Ref
 	// Restore is the number of files that can go back to before this Turn, 0 for none.
 	Restore int
-	// Fixed: it cannot be written anew.
-	Fixed  bool
-	ChatID string
+	ChatID  string
 }
 
 // Ref is a file or a range of lines that a person named.
@@ -209,11 +207,9 @@ type Dock struct {
 	// Held: the queue waits for a Retry or another Message.
 	Held    bool
 	Running bool
-	// Archived: nothing can be sent.
-	Archived bool
-	Models   []Option
-	Spaces   []Option
-	Meter    Meter
+	Models  []Option
+	Spaces  []Option
+	Meter   Meter
 	// Key makes the next Send idempotent; it is new in each rendering of the document, and the page makes a new one after each Send.
 	Key string
 }

@@ -19,8 +19,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestGolden(t *testing.T) {
 	hostile := `</pre></body><script>alert("x")</script>` + "\r'\x00"
 	tests := map[string]templ.Component{
-		"ask":  AskItem(Ask{ID: 7, ChatID: "c", Text: hostile, Day: "Today, 20 November", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Restore: 1, Refs: []Ref{{Icon: "i-file", Label: "a.go"}}}),
-		"edit": Editor(Edit{ID: 7, ChatID: "c", Text: hostile + "\n\n</textarea>", Key: "k", Queued: 1, Refs: 2}),
+		"ask":     AskItem(Ask{ID: 7, ChatID: "c", Text: hostile, Day: "Today, 20 November", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Restore: 1, Refs: []Ref{{Icon: "i-file", Label: "a.go"}}}),
+		"edit":    Editor(Edit{ID: 7, ChatID: "c", Text: hostile + "\n\n</textarea>", Key: "k", Queued: 1, Refs: 2}),
+		"archive": ArchiveList(Archived{More: 200, Rows: []ArchivedChat{{ID: "c", Title: hostile, Summary: hostile, When: "now"}, {ID: "d", Title: "t", When: "Mon", Stopping: true}}}),
 		"step": StepItem(Step{N: 3, ChatID: "c", Parts: []Part{{Reasoning: &Reasoning{Took: "2 s", Blocks: text.Prose("Hm.")}}, {Prose: text.Prose("One.\n\n```go\nx := 1\n```")},
 			{Rows: []Row{{N: 0, Kind: RowRead, Path: "a/b.go", Out: "lines 1–9", Took: "0.1 s", Fetch: "/chats/c/rows/9/x"}, {N: 1, Kind: RowRun, State: RowWaits, Target: hostile, Out: "waits for you", Ask: &Approval{Post: "/chats/c/approvals/x", Command: hostile, Directory: "/tmp/w", Workspace: "w"}}}}},
 			Note: "Interrupted by you", Meta: &Meta{Facts: []string{"m:1b", "19 s"}}}),
