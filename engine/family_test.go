@@ -13,8 +13,8 @@ import (
 	"holdfast/kv"
 )
 
-// child stores a pending Chat below another one; the runner finds it by itself.
-func (r *rig) child(parent chat.ID, text string) chat.ID {
+// below stores a pending Chat below another one; the runner finds it by itself.
+func (r *rig) below(parent chat.ID, text string) chat.ID {
 	r.t.Helper()
 	id, now := chat.ID(newID()), time.Now().UTC()
 	r.update(func(tx *kv.Tx) error {
@@ -52,9 +52,9 @@ func TestCase69ArchiveStopsAFamily(t *testing.T) {
 	}}})
 	root := r.create("root")
 	r.until(root, "streamed text", streamed("on and on"))
-	below := r.child(root, "below")
+	below := r.below(root, "below")
 	r.until(below, "streamed text", streamed("on and on"))
-	quiet := r.child(below, "further below")
+	quiet := r.below(below, "further below")
 	r.until(quiet, "streamed text", streamed("on and on"))
 	r.interrupt(quiet)
 	r.rest(quiet)
@@ -128,7 +128,7 @@ func TestDeleteAFamily(t *testing.T) {
 	if sum := r.cost(root); sum.Requests != 1 {
 		t.Fatalf("%+v", sum)
 	}
-	below := r.child(root, "below")
+	below := r.below(root, "below")
 	<-running
 	if _, err := r.archive(root, true); err != nil {
 		t.Fatal(err)
