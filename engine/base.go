@@ -19,6 +19,7 @@ type base struct {
 	// news are the newest Messages of the history, ascending and without a gap: all that follow the one with the id since.
 	news  []*chat.Message
 	since chat.MessageID
+	files []kv.ChatFile
 }
 
 // newsKept bounds the Messages that a base holds for readers who follow.
@@ -43,6 +44,11 @@ func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 	// A Chat can be read when no model is left to answer in it.
 	if m, err := e.ports.configs(tx, c.ModelConfigID); err == nil {
 		b.config, b.compactAt = &m, prompt.Threshold(nil, m.CompactionThreshold)
+	}
+	if c.Files > 0 {
+		if b.files, err = tx.ChatFiles(id); err != nil {
+			return nil, err
+		}
 	}
 	b.restorable, err = restorable(tx, id)
 	return b, err
@@ -113,7 +119,7 @@ func (f *feed) moved(c *chat.Chat, appended []*chat.Message) {
 // with gives the base after a transition to c, nil when more than the Chat's record may have changed, or c is not the next Version.
 func (b *base) with(c *chat.Chat, appended []*chat.Message) *base {
 	was := b.chat
-	if c.Version != was.Version+1 || c.QueueVersion != was.QueueVersion || c.HistoryEpoch != was.HistoryEpoch ||
+	if c.Version != was.Version+1 || c.QueueVersion != was.QueueVersion || c.HistoryEpoch != was.HistoryEpoch || c.Files != was.Files ||
 		c.WorkspaceID != was.WorkspaceID || c.ModelConfigID != was.ModelConfigID {
 		return nil
 	}

@@ -40,6 +40,8 @@ type insertion struct {
 	// stored is the Message that went into the history, queued the one that waits.
 	stored *chat.Message
 	queued *chat.QueuedMessage
+	// warnings say what the person should know of the Message's Files.
+	warnings []string
 }
 
 // changed is what a change led to. owner is the lease before it, nil without one.
@@ -218,9 +220,16 @@ func applyMove(c *chat.Chat, m chat.Move, was chat.State, now time.Time) {
 
 // insert puts the event's user Message where the Move says.
 func (e *Engine) insert(tx *kv.Tx, c *chat.Chat, m chat.Move, in *insertion) error {
-	in.stored, in.queued = nil, nil
+	in.stored, in.queued, in.warnings = nil, nil, nil
+	msg := in.message
+	if m.Effects&(chat.AppendHistory|chat.AppendQueue|chat.AppendUrgent) != 0 {
+		var err error
+		if msg.Content, in.warnings, err = e.attach(tx, c, msg.CreatedBy, msg.ModelConfigID, msg.Content); err != nil {
+			return err
+		}
+	}
 	if m.Effects.Has(chat.AppendHistory) {
-		stored := in.message
+		stored := msg
 		if err := e.appendUser(tx, c, &stored, in.effort); err != nil {
 			return err
 		}
@@ -240,7 +249,7 @@ func (e *Engine) insert(tx *kv.Tx, c *chat.Chat, m chat.Move, in *insertion) err
 		return err
 	}
 	q := &chat.QueuedMessage{ID: id, ChatID: c.ID, CreatedBy: in.message.CreatedBy, CreatedAt: in.message.CreatedAt,
-		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.effort, Content: in.message.Content, Urgent: urgent}
+		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.effort, Content: msg.Content, Urgent: urgent}
 	in.queued = q
 	return putQueue(tx, c, enqueue(queue, q))
 }

@@ -20,7 +20,7 @@ func checkContent(parts []chat.Part) ([]chat.Part, error) {
 		return nil, chat.Invalid("content", "A message has 1 to "+strconv.Itoa(maxParts)+" parts.")
 	}
 	out := make([]chat.Part, 0, len(parts))
-	size, said := 0, false
+	size, files, said := 0, 0, false
 	for i, p := range parts {
 		field := "content[" + strconv.Itoa(i) + "]"
 		switch p.Type {
@@ -37,8 +37,18 @@ func checkContent(parts []chat.Part) ([]chat.Part, error) {
 			said = true
 			out = append(out, chat.Part{Type: chat.PartFileReference, FileName: valid(p.FileName), StartLine: p.StartLine,
 				EndLine: p.EndLine, Content: valid(p.Content)})
+		case chat.PartFile:
+			if !isID(chat.FileID(p.FileID)) {
+				return nil, chat.Invalid(field+".file_id", "There is no such file.")
+			}
+			if files++; files > chat.MaxMessageFiles {
+				return nil, chat.Invalid("content", "A message has at most "+strconv.Itoa(chat.MaxMessageFiles)+" files.")
+			}
+			said = true
+			// Name and media type come from the File's record.
+			out = append(out, chat.Part{Type: chat.PartFile, FileID: p.FileID})
 		default:
-			return nil, chat.Invalid(field+".type", "It must be text or file-reference.")
+			return nil, chat.Invalid(field+".type", "It must be text, file or file-reference.")
 		}
 	}
 	if !said {

@@ -24,6 +24,8 @@ type CreateInput struct {
 	ReasoningEffort string
 	Labels          map[string]string
 	Key             string `json:"-"`
+	// Warnings, unless nil, is told what the person should know of the Message's files.
+	Warnings *[]string `json:"-"`
 	// Replayed, unless nil, is told whether the key was known: then the Chat is the one that was made before.
 	Replayed *bool `json:"-"`
 }
@@ -63,17 +65,23 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		c = &chat.Chat{ID: id, OwnerID: p.UserID, RootID: id, Title: strings.TrimSpace(in.Title), WorkspaceID: in.WorkspaceID,
 			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, State: m.To, Version: 1,
 			CreatedAt: now, UpdatedAt: now, RunnableSince: now}
-		if c.Title == "" {
-			c.Title, c.TitleFallback = quick.FallbackTitle(chat.PlainText(content)), true
+		attached, warnings, err := e.attach(tx, c, p.UserID, in.ModelConfigID, content)
+		if err != nil {
+			return err
 		}
-		var err error
+		if in.Warnings != nil {
+			*in.Warnings = warnings
+		}
+		if c.Title == "" {
+			c.Title, c.TitleFallback = quick.FallbackTitle(firstWords(attached)), true
+		}
 		if refused, err = e.checkReferences(tx, c); refused != nil || err != nil {
 			return err
 		}
 		if err := systemMessages(tx, c, in.SystemPrompt); err != nil {
 			return err
 		}
-		first := chat.Message{CreatedBy: p.UserID, CreatedAt: now, Role: chat.RoleUser, Content: content, ModelConfigID: in.ModelConfigID,
+		first := chat.Message{CreatedBy: p.UserID, CreatedAt: now, Role: chat.RoleUser, Content: attached, ModelConfigID: in.ModelConfigID,
 			ContentVersion: 1}
 		if err := e.appendUser(tx, c, &first, in.ReasoningEffort); err != nil {
 			return err

@@ -87,7 +87,14 @@ func (e *Engine) changeQueue(ctx context.Context, p chat.Principal, in QueuedInp
 				return err
 			}
 			at := slices.IndexFunc(queue, func(q *chat.QueuedMessage) bool { return q.ID == queued })
-			return putQueue(tx, c, edit(queue, at))
+			m := queue[at]
+			queue = edit(queue, at)
+			if kind == chat.EditQueued {
+				if m.Content, _, err = e.attach(tx, c, m.CreatedBy, m.ModelConfigID, m.Content); err != nil {
+					return err
+				}
+			}
+			return putQueue(tx, c, queue)
 		}})
 	return Done{}, err
 }

@@ -46,6 +46,8 @@ type turn struct {
 	// textTools: the server said that the model has no tools, so Calls are read from its text.
 	textTools bool
 	reads     *reads
+	// files holds what requests may have of the history's Files.
+	files map[string]prompt.Attached
 }
 
 func newRun(e *Engine, id chat.ID, lease chat.Lease) *run {
@@ -126,6 +128,9 @@ func (r *run) begin(c *chat.Chat) error {
 	t.defs = r.offered()
 	t.reads = &reads{chat: c.ID, store: r.e.store}
 	t.textTools = t.config.Tools == "text"
+	if t.files, err = r.e.loadFiles(r.ctx, r.promptInput()); err != nil {
+		return err
+	}
 	if prompt.NeedsGoOn(t.history) {
 		t.note(chat.TextGoOn)
 	}

@@ -29,6 +29,8 @@ type SendInput struct {
 type SendOutput struct {
 	Message *chat.Message       `json:"message,omitempty"`
 	Queued  *chat.QueuedMessage `json:"queued_message,omitempty"`
+	// Warnings say what the person should know of the Message's files.
+	Warnings []string `json:"warnings,omitempty"`
 	// Replayed: the key was known and this is the first answer again.
 	Replayed bool `json:"-"`
 }
@@ -54,7 +56,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	ins := &insertion{effort: in.ReasoningEffort, message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser,
 		Content: content, ModelConfigID: in.ModelConfigID, ContentVersion: 1}}
 	if rec != nil {
-		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued} }
+		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued, Warnings: ins.warnings} }
 	}
 	err = e.changeAndRun(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
@@ -68,5 +70,5 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 		out := SendOutput{Replayed: true}
 		return out, json.Unmarshal(rec.replay, &out)
 	}
-	return SendOutput{Message: ins.stored, Queued: ins.queued}, err
+	return SendOutput{Message: ins.stored, Queued: ins.queued, Warnings: ins.warnings}, err
 }

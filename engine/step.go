@@ -99,7 +99,7 @@ func (r *run) promptInput() prompt.Input {
 		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
-		TextTools: t.textTools, Guidance: t.extra.guidance, System: runtime.GOOS + "/" + runtime.GOARCH}
+		TextTools: t.textTools, Files: t.files, Guidance: t.extra.guidance, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {

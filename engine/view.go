@@ -37,6 +37,14 @@ type View struct {
 	CompactAt int
 	// Restorable counts, by user Message, the files that its Turn and all later ones changed.
 	Restorable map[chat.MessageID]int
+	// Files were sent in the Chat, oldest first.
+	Files []File
+}
+
+// File is a File as a Chat has it. Gone: its bytes are no longer kept.
+type File struct {
+	*chat.File
+	Gone bool
 }
 
 // View reads a Chat for a page or a stream. The Draft is copied before the store is read: a Step that commits in between shows as
@@ -66,6 +74,9 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 		keep(b)
 	}
 	v.Chat, v.Queue, v.Workspace, v.Config, v.CompactAt, v.Restorable = b.chat, b.queue, b.workspace, b.config, b.compactAt, b.restorable
+	for _, f := range b.files {
+		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone()})
+	}
 	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {
 		v.Draft = draft
 	}

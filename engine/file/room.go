@@ -69,13 +69,13 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.Fil
 	return *f, nil
 }
 
-// Opened is a File and its bytes; close Body. Where the bytes went bad, its last Read fails instead of giving io.EOF.
+// Opened is a File and its bytes; close Body.
 type Opened struct {
 	File chat.File
 	Body io.ReadCloser
 }
 
-// Open gives a File's bytes. One that was dropped is KindNotFound.
+// Open gives a File's bytes. One that was dropped is KindNotFound; bytes that went bad are a fault before the first of them is given.
 func (r *Room) Open(ctx context.Context, p chat.Principal, in OpenInput) (Opened, error) {
 	f, err := r.Get(ctx, p, GetInput(in))
 	if err != nil {
@@ -85,7 +85,16 @@ func (r *Room) Open(ctx context.Context, p chat.Principal, in OpenInput) (Opened
 	if f.Dropped {
 		return Opened{}, gone
 	}
-	body, err := r.store.OpenFile(f.SHA256)
+	// The last Read finds bytes that went bad, too late for who has begun to answer; so all is read once before.
+	tried, err := r.store.OpenFile(f.SHA256)
+	if err == nil {
+		_, err = io.Copy(io.Discard, tried)
+		err = errors.Join(err, tried.Close())
+	}
+	var body io.ReadCloser
+	if err == nil {
+		body, err = r.store.OpenFile(f.SHA256)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Opened{}, gone
 	}

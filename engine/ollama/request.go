@@ -38,6 +38,9 @@ func (a *Adapter) encode(req *chat.Request, m shown, window int) ([]byte, error)
 	size := 1024 + len(tools) + len(req.System)
 	for i := range req.Messages {
 		size += 64 + len(req.Messages[i].Content) + len(req.Messages[i].Reasoning)
+		for _, image := range req.Messages[i].Images {
+			size += len(image)
+		}
 	}
 	b := make([]byte, 0, size+size/16)
 	b = append(b, `{"model":`...)

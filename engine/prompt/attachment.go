@@ -4,13 +4,51 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"holdfast/engine/chat"
 )
 
-// maxInlineFile is how much of an attached text file enters the prompt, in bytes.
-const maxInlineFile = 128 << 10
+// MaxInline is how much of an attached text enters the prompt, in bytes.
+const MaxInline = 128 << 10
+
+// Attached is what a request may have of a File: its text, or its bytes in base64 for a model that sees.
+type Attached struct{ Text, Image string }
+
+// Sees says whether images go to a model: its server must have said that it can see.
+func Sees(cfg chat.ModelConfig) bool { return has(cfg.Capabilities, "vision") }
+
+// ModelPicture says whether models can be shown images of this media type.
+func ModelPicture(mediaType string) bool {
+	return mediaType == "image/png" || mediaType == "image/jpeg" || mediaType == "image/webp"
+}
+
+// Wants says whether a request to this model has anything of a File but its name.
+func Wants(cfg chat.ModelConfig, mediaType string) bool {
+	return chat.IsText(mediaType) || ModelPicture(mediaType) && Sees(cfg)
+}
+
+// Attach makes of a File's bytes what a request has of it. A long text is cut as a Result is.
+func Attach(mediaType string, data []byte) Attached {
+	if chat.IsPicture(mediaType) {
+		return Attached{Image: base64.StdEncoding.EncodeToString(data)}
+	}
+	text, _, _ := CutResult(strings.ToValidUTF8(string(data), "\uFFFD"), MaxInline, "")
+	return Attached{Text: text}
+}
+
+// Attachments gives the File Parts of the Messages that the prompt has, those of the newest Message first.
+func Attachments(in Input) []chat.Part {
+	var out []chat.Part
+	msgs := inPrompt(in)
+	for i := len(msgs) - 1; i >= 0; i-- {
+		for _, p := range msgs[i].Content {
+			if p.Type == chat.PartFile {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
 
 // userPart gives a Part of a user Message as text, or as a base64 image beside it.
 func (h *historyWriter) userPart(p *chat.Part) (text, image string) {
@@ -38,21 +76,22 @@ func referenceLabel(p *chat.Part) string {
 
 func (h *historyWriter) file(p *chat.Part) (text, image string) {
 	name := oneLine(p.Name)
-	data, ok := h.in.Files[p.FileID]
-	if !ok {
+	a, ok := h.in.Files[p.FileID]
+	switch {
+	case !ok:
 		return chat.TextNoFile(name), ""
-	}
-	if strings.HasPrefix(p.MediaType, "image/") {
-		if !has(h.in.Config.Capabilities, "vision") {
-			return "[attached image: " + name + "; this model cannot see images]", ""
-		}
-		return "[attached image: " + name + "]", base64.StdEncoding.EncodeToString(data)
-	}
-	if !utf8.Valid(data) {
+	case chat.IsPicture(p.MediaType) && !Sees(h.in.Config):
+		return "[attached image: " + name + "; this model cannot see images]", ""
+	case chat.IsPicture(p.MediaType) && !ModelPicture(p.MediaType):
+		return "[attached image: " + name + "; images of this kind cannot be shown]", ""
+	case chat.IsPicture(p.MediaType) && a.Image == "":
+		return "[attached image: " + name + "; left out, since newer images take all the room of a request]", ""
+	case chat.IsPicture(p.MediaType):
+		return "[attached image: " + name + "]", a.Image
+	case !chat.IsText(p.MediaType):
 		return "[attached file: " + name + "; it is not text and cannot be shown]", ""
 	}
-	content, _, _ := CutResult(string(data), maxInlineFile, "")
-	return labelled("File "+name+":", content), ""
+	return labelled("File "+name+":", a.Text), ""
 }
 
 // labelled puts content into a fence that it cannot close.

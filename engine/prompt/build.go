@@ -36,8 +36,8 @@ type Input struct {
 	UserInstructions string
 	// Guidance tells the model when to consult the advisor; empty for a Turn without one.
 	Guidance string
-	// Files holds the bytes of attached files by id; one that is absent is named as missing.
-	Files map[string][]byte
+	// Files holds what a request may have of attached Files, by id; one that is absent is named as missing.
+	Files map[string]Attached
 }
 
 // Built is a request and what is known of its size.

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/file"
 	"holdfast/engine/model"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -23,6 +24,7 @@ type Options struct {
 	Workspaces *workspace.Guarded
 	Search     *search.Guarded
 	Usage      *usage.Guarded
+	Files      *file.Guarded
 	Settings   *site.Guarded
 	Log        *slog.Logger
 	Version    string
@@ -47,7 +49,7 @@ func New(o Options) *API {
 		o.Keepalive = 15 * time.Second
 	}
 	a := &API{o: o}
-	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
+	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
 		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
@@ -85,6 +87,8 @@ type endpoint struct {
 	// in is a zero value of the body, nil for none; rawBody is a media type instead.
 	in      any
 	rawBody string
+	// rawOut: the answer is bytes of any type.
+	rawOut bool
 	// out is a zero value of the answer, by status; nil has no body. streams is one message of a stream.
 	out     map[int]any
 	streams any

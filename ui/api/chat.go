@@ -59,13 +59,16 @@ func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) 
 	if err := checkEffort(in.ReasoningEffort); err != nil {
 		return client.Chat{}, err
 	}
+	var warnings []string
 	c, err := a.o.Chats.Create(q.ctx(), q.who, engine.CreateInput{Content: takenParts(in.Content), Title: in.Title, WorkspaceID: in.WorkspaceID,
 		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, Key: q.key(),
-		Replayed: &q.again})
+		Warnings: &warnings, Replayed: &q.again})
 	if err != nil {
 		return client.Chat{}, err
 	}
-	return shownChat(c, q.who, phaseOf(c, nil, ""), false), nil
+	out := shownChat(c, q.who, phaseOf(c, nil, ""), false)
+	out.Warnings = warnings
+	return out, nil
 }
 
 func (a *API) getChat(q *request, _ none) (client.Chat, error) {
@@ -75,7 +78,9 @@ func (a *API) getChat(q *request, _ none) (client.Chat, error) {
 		return client.Chat{}, err
 	}
 	unread, err := a.o.Chats.Unread(q.ctx(), q.who, engine.UnreadInput{ChatID: q.chat()})
-	return shownChat(v.Chat, q.who, phaseOf(v.Chat, v.Draft, ""), unread), err
+	out := shownChat(v.Chat, q.who, phaseOf(v.Chat, v.Draft, ""), unread)
+	out.Files = shownFiles(v.Files)
+	return out, err
 }
 
 // acted is the Chat after a command; whoever acts on it sees it.

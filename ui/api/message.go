@@ -86,13 +86,13 @@ func (a *API) send(q *request, in client.MessageSend) (client.Sent, error) {
 	q.again = out.Replayed
 	if out.Queued != nil {
 		queued := shownQueued(out.Queued)
-		return client.Sent{Queued: true, QueuedMessage: &queued}, nil
+		return client.Sent{Queued: true, QueuedMessage: &queued, Warnings: out.Warnings}, nil
 	}
 	if out.Message == nil {
 		return client.Sent{}, errors.New("send stored nothing")
 	}
 	message := shownMessage(out.Message)
-	return client.Sent{Message: &message}, nil
+	return client.Sent{Message: &message, Warnings: out.Warnings}, nil
 }
 
 func (a *API) editMessage(q *request, in client.MessageEdit) (client.Edited, error) {

@@ -77,6 +77,8 @@ func (s *schemas) operation(e endpoint, refused object) object {
 		a := object{"description": http.StatusText(status)}
 		if out != nil {
 			a["content"] = content("application/json", s.of(out))
+		} else if e.rawOut && status == http.StatusOK {
+			a["content"] = content("*/*", object{"type": "string", "format": "binary"})
 		}
 		if e.keyed {
 			a["headers"] = object{"Idempotency-Replayed": object{"description": "true where the key was known: this is the first answer.",

@@ -122,7 +122,7 @@ func takenParts(in []client.Input) []chat.Part {
 	}
 	out := make([]chat.Part, 0, len(in))
 	for _, p := range in {
-		out = append(out, chat.Part{Type: p.Type, Text: p.Text, FileName: p.FileName, StartLine: p.StartLine, EndLine: p.EndLine, Content: p.Content})
+		out = append(out, chat.Part{Type: p.Type, Text: p.Text, FileID: string(p.FileID), FileName: p.FileName, StartLine: p.StartLine, EndLine: p.EndLine, Content: p.Content})
 	}
 	return out
 }

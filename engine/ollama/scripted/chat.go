@@ -128,6 +128,8 @@ func (m *stock) refuses(c *Prompt) (int, string) {
 		return http.StatusBadRequest, noToolsText(m.Name)
 	case !m.can("thinking") && len(c.Think) > 0 && c.thinks():
 		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", m.Name)
+	case !m.can("vision") && c.hasImages():
+		return http.StatusBadRequest, fmt.Sprintf("%q does not support vision", m.Name)
 	case strings.HasPrefix(string(c.Think), `"`) && m.Family != "gptoss":
 		return http.StatusBadRequest, fmt.Sprintf("think value %s is not supported for this model", c.Think)
 	}

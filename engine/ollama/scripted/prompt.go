@@ -27,6 +27,7 @@ type Message struct {
 	Role      string     `json:"role"`
 	Content   string     `json:"content"`
 	Thinking  string     `json:"thinking"`
+	Images    []string   `json:"images"`
 	ToolName  string     `json:"tool_name"`
 	ToolCalls []ToolCall `json:"tool_calls"`
 }
@@ -111,6 +112,15 @@ func (p *Prompt) Results() []Result {
 		}
 	}
 	return out
+}
+
+func (p *Prompt) hasImages() bool {
+	for i := range p.Messages {
+		if len(p.Messages[i].Images) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // thinks says whether reasoning is wanted: servers take an absent wish for yes.

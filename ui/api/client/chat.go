@@ -37,6 +37,10 @@ type Chat struct {
 	UpdatedAt       Time                `json:"updated_at"`
 	Version         int64               `json:"version"`
 	Children        []Chat              `json:"children"`
+	// Files were sent in the Chat, oldest first. Only a single Chat has them.
+	Files []File `json:"files,omitempty"`
+	// Warnings say what the model or the Chat will not have of the files of the first Message. Only the answer to its creation has them.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ContextUse is how full the window was at the last Step, in tokens; the limit is null before the first one.

@@ -86,6 +86,12 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return err
 	}
+	return c.decode(req, out)
+}
+
+// decode makes a request and decodes its answer.
+func (c *Client) decode(req *http.Request, out any) error {
+	method, path := req.Method, req.URL.Path
 	res, err := c.do(req)
 	if err != nil {
 		return err

@@ -76,10 +76,11 @@ type Part struct {
 	ResultReset bool   `json:"result_reset,omitempty"`
 }
 
-// Input is a Part that a person may send: text, or file-reference with file_name, start_line, end_line and content.
+// Input is a Part that a person may send: text, file with file_id, or file-reference with file_name, start_line, end_line and content.
 type Input struct {
 	Type      chat.PartType `json:"type"`
 	Text      string        `json:"text,omitempty"`
+	FileID    chat.FileID   `json:"file_id,omitempty"`
 	FileName  string        `json:"file_name,omitempty"`
 	StartLine int           `json:"start_line,omitempty"`
 	EndLine   int           `json:"end_line,omitempty"`
@@ -129,6 +130,8 @@ type Sent struct {
 	Queued        bool           `json:"queued"`
 	Message       *Message       `json:"message,omitempty"`
 	QueuedMessage *QueuedMessage `json:"queued_message,omitempty"`
+	// Warnings say what the model or the chat will not have of the Message's files.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // MessageEdit puts new content in the place of a user Message and of all that followed it.
