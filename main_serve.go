@@ -24,6 +24,7 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
+	"holdfast/engine/file"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
@@ -295,13 +296,13 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
-		setting := site.NewGuarded(site.New(store), guard)
-		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Log: log, Dev: o.develop.gallery,
+		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Log: log,
+		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, pages, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/file"
 	"holdfast/engine/model"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -30,6 +31,7 @@ type Options struct {
 	Search     *search.Guarded
 	Usage      *usage.Guarded
 	Settings   *site.Guarded
+	Files      *file.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string

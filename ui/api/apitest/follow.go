@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/engine/chat"
+	"holdfast/kv"
 	"holdfast/ui/api/client"
 )
 
@@ -67,4 +68,24 @@ func Texts(all []client.Message) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+// Append puts a Message at the end of a resting Chat's history, past the engine: what no model of a test writes.
+func (a *Appliance) Append(t testing.TB, id chat.ID, m chat.Message) {
+	t.Helper()
+	must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error {
+		c, _, err := tx.Chat(id)
+		if err != nil {
+			return err
+		}
+		encoded, err := kv.EncodeMessage(&m)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.AppendMessage(c, encoded); err != nil {
+			return err
+		}
+		c.Version++
+		return tx.PutChat(c)
+	}))
 }
