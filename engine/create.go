@@ -65,15 +65,9 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		c = &chat.Chat{ID: id, OwnerID: p.UserID, RootID: id, Title: strings.TrimSpace(in.Title), WorkspaceID: in.WorkspaceID,
 			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, State: m.To, Version: 1,
 			CreatedAt: now, UpdatedAt: now, RunnableSince: now}
-		attached, warnings, err := e.attach(tx, c, p.UserID, in.ModelConfigID, content)
+		attached, err := e.attachFirst(tx, c, in, content)
 		if err != nil {
 			return err
-		}
-		if in.Warnings != nil {
-			*in.Warnings = warnings
-		}
-		if c.Title == "" {
-			c.Title, c.TitleFallback = quick.FallbackTitle(firstWords(attached)), true
 		}
 		if refused, err = e.checkReferences(tx, c); refused != nil || err != nil {
 			return err
@@ -112,6 +106,21 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 	}
 	e.after(changed{chat: c, move: chat.Move{To: chat.Pending, Effects: chat.Wake}}, nil)
 	return c, nil
+}
+
+// attachFirst attaches the Files of a new Chat's first Message, and names a Chat without a title after what it says.
+func (e *Engine) attachFirst(tx *kv.Tx, c *chat.Chat, in CreateInput, content []chat.Part) ([]chat.Part, error) {
+	attached, warnings, err := e.attach(tx, c, c.OwnerID, in.ModelConfigID, content)
+	if err != nil {
+		return nil, err
+	}
+	if in.Warnings != nil {
+		*in.Warnings = warnings
+	}
+	if c.Title == "" {
+		c.Title, c.TitleFallback = quick.FallbackTitle(firstWords(attached)), true
+	}
+	return attached, nil
 }
 
 // limited refuses what a person's usage limit does not allow any more.
