@@ -152,8 +152,10 @@ bench: build
 	go test -count=1 -p 1 -timeout 60m -run '^$$' -bench . -benchmem \
 	  $$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u)
 
-soak: assets
+soak: build
 	HOLDFAST_KILLS=500 $(TEST) -v -p 1 -timeout 120m ./kv/...
+	@set -eu; $(call tagged,soak); set -x; \
+	$(BIN) HOLDFAST_RESTARTING=2m go test -count=1 -v -tags soak -p 1 -timeout 30m -run "^($$names)\$$" $$dirs
 
 .PHONY: chromium
 chromium:
