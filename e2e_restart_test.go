@@ -67,7 +67,7 @@ func TestTurnsGoOnWhileTheApplianceIsKilled(t *testing.T) {
 	}
 	kills := 0
 	for time.Now().Before(d.end) {
-		time.Sleep(killEvery)
+		<-time.After(killEvery)
 		a.kill()
 		kills++
 		a = serveNow(t, l)
@@ -157,7 +157,7 @@ func (d *restartDriver) insist(request func() error) error {
 			return err
 		}
 		d.repeated.Add(1)
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 	}
 }
 
@@ -185,7 +185,7 @@ func (d *restartDriver) rest(ctx context.Context, b *restartBook) error {
 		if time.Now().After(giveUp) {
 			return fmt.Errorf("stuck in %s (%v), queue held: %v", c.Status, c.RestReason, c.QueueHeld)
 		}
-		time.Sleep(300 * time.Millisecond)
+		<-time.After(300 * time.Millisecond)
 	}
 }
 

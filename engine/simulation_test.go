@@ -61,7 +61,7 @@ func simulate(t *testing.T, seed uint64) {
 		for _, p := range people {
 			acting.Go(func() {
 				for range simulationOps {
-					time.Sleep(time.Duration(p.rnd.IntN(400)) * time.Millisecond)
+					<-time.After(time.Duration(p.rnd.IntN(400)) * time.Millisecond)
 					p.act()
 					p.check()
 				}
@@ -174,7 +174,7 @@ func (s *simulated) act() {
 	case 11:
 		err = s.answer(v, s.rnd.IntN(2) == 0)
 	case 12:
-		time.Sleep(time.Duration(s.rnd.IntN(20)) * time.Minute)
+		<-time.After(time.Duration(s.rnd.IntN(20)) * time.Minute)
 	}
 	var refused *chat.Error
 	if err != nil && (!errors.As(err, &refused) || refused.Kind == chat.KindInternal) {
@@ -336,7 +336,7 @@ func (s *simulated) settle() {
 		if err != nil {
 			s.r.t.Errorf("%s in %s: %v", s.id, c.State, err)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 	}
 	v := s.r.view(s.id)
 	s.r.t.Errorf("%s is stuck in %s (%s) with %d queued", s.id, v.Chat.State, v.Chat.RestReason, len(v.Queue))
