@@ -45,9 +45,19 @@ func draftView(v engine.View) view.Draft {
 		case chat.PartText:
 			out.Parts = append(out.Parts, view.DraftPart{Text: p.Text})
 		case chat.PartToolCall:
+			if isAdvisor(p.ToolName) {
+				calls++
+				out.Parts = append(out.Parts, view.DraftPart{Advice: draftAdvice(d, p, results[p.CallID])})
+				continue
+			}
 			addRow(draftRow(p, results[p.CallID], d.Phase))
 		case chat.PartToolResult:
 			if !calledHere(d, p.CallID) {
+				if isAdvisor(p.ToolName) {
+					// One that the last process left for this one to run.
+					out.Parts = append(out.Parts, view.DraftPart{Advice: draftAdvice(d, nil, p)})
+					continue
+				}
 				// A Call that a person allowed runs in a Step of its own.
 				addRow(draftRow(p, p, d.Phase))
 			}
@@ -128,13 +138,22 @@ func phaseView(v engine.View) view.Phase {
 		}
 		return p
 	case chat.PhaseLoading:
-		return view.Phase{Icon: "i-run", Name: "Loading weights", Since: since}
+		p := view.Phase{Icon: "i-run", Name: "Loading weights", Since: since}
+		if asks(d) {
+			p.Text = "of the advisor"
+		}
+		return p
 	case chat.PhaseReading:
 		return view.Phase{Icon: "i-run", Name: "Reading your prompt", Text: "about " + view.Tokens((d.PromptBytes+2)/3) + " tokens", Since: since}
 	case chat.PhaseRunningTools:
+		if asks(d) {
+			return view.Phase{Icon: "i-run", Name: "Consulting the advisor", Text: step, Since: since}
+		}
 		return view.Phase{Icon: "i-run", Name: "Running tools", Text: step, Since: since}
 	case chat.PhaseCompacting:
 		return view.Phase{Icon: "i-run", Name: "Summarising earlier messages", Since: since}
+	case chat.PhaseClosing:
+		return view.Phase{Icon: "i-run", Name: "Judging whether the task is done", Text: "send to go on at once", Since: since}
 	case chat.PhaseRetrying:
 		return retryPhase(d)
 	}

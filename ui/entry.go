@@ -137,8 +137,12 @@ func (t *transcript) step(m *chat.Message) *view.Step {
 			}
 			s.Parts = append(s.Parts, view.Part{Prose: t.prose.Prose(text.Key{Message: int64(m.ID), Part: i}, p.Text)})
 		case chat.PartToolCall:
-			row := t.row(p, calls)
 			calls++
+			if isAdvisor(p.ToolName) {
+				s.Parts = append(s.Parts, view.Part{Advice: t.advice(m, i)})
+				continue
+			}
+			row := t.row(p, calls-1)
 			if n := len(s.Parts); n > 0 && len(s.Parts[n-1].Rows) > 0 {
 				s.Parts[n-1].Rows = append(s.Parts[n-1].Rows, row)
 			} else {

@@ -163,6 +163,10 @@ func failedRow(r *view.Row, p *chat.Part) {
 	if json.Unmarshal(p.Result, &body) == nil {
 		r.Out = firstSentence(body.Error)
 	}
+	if tool, skipped := chat.SkippedFor(body.Error); skipped {
+		r.State, r.Out = view.RowSkipped, "skipped, "+tool+" runs alone"
+		return
+	}
 	switch body.Error {
 	case chat.TextCut, chat.TextLost, chat.TextUserStop:
 		r.State, r.Out = view.RowStopped, "interrupted"

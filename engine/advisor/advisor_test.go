@@ -112,7 +112,7 @@ func TestUsesUnderConcurrency(t *testing.T) {
 		var mu sync.Mutex
 		for range 50 {
 			all.Go(func() {
-				out, err := r.consult(t.Context(), "q", func(string) {}, func() {})
+				out, _, err := r.consult(t.Context(), "q", func(string) {}, func() {})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil || out.RemainingUses < 0 {
@@ -136,7 +136,7 @@ func TestUsesUnderConcurrency(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(chat.CauseInterrupted)
 	r.left.Store(1)
-	if _, err := r.consult(ctx, "q", func(string) {}, func() {}); err != chat.CauseInterrupted || r.left.Load() != 1 {
+	if _, _, err := r.consult(ctx, "q", func(string) {}, func() {}); err != chat.CauseInterrupted || r.left.Load() != 1 {
 		t.Errorf("a cancelled one: %v, %d left", err, r.left.Load())
 	}
 }
@@ -231,7 +231,7 @@ func TestTheResultIsWholeJSON(t *testing.T) {
 // TestAdviceThatWasCutSaysSo.
 func TestAdviceThatWasCutSaysSo(t *testing.T) {
 	r := made(t, options(lengthy{}))
-	out, err := r.consult(t.Context(), "q", func(string) {}, func() {})
+	out, _, err := r.consult(t.Context(), "q", func(string) {}, func() {})
 	if err != nil || !strings.HasSuffix(out.Advice, "the longest that is allowed.]") {
 		t.Errorf("%+v, %v", out, err)
 	}

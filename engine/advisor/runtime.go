@@ -87,11 +87,12 @@ func (r *Runtime) take() bool {
 	}
 }
 
-// consult asks the question, a use at a time. A use is given back unless there is advice. stream gets the advice as it comes and restart
+// consult asks the question, a use at a time. A use is given back unless there is advice; load is what
+// loading the model took. stream gets the advice as it comes and restart
 // says that it begins anew. The error is the context's cause.
-func (r *Runtime) consult(ctx context.Context, question string, stream func(string), restart func()) (chat.AdvisorResult, error) {
+func (r *Runtime) consult(ctx context.Context, question string, stream func(string), restart func()) (out chat.AdvisorResult, load time.Duration, err error) {
 	if !r.take() {
-		return chat.AdvisorResult{Type: chat.AdviceLimit, Advice: chat.TextAdvisorLimit, AdvisorModel: r.o.Advises.Model}, nil
+		return chat.AdvisorResult{Type: chat.AdviceLimit, Advice: chat.TextAdvisorLimit, AdvisorModel: r.o.Advises.Model}, 0, nil
 	}
 	advised := false
 	defer func() {
@@ -107,26 +108,27 @@ func (r *Runtime) consult(ctx context.Context, question string, stream func(stri
 	a := answer{stream: stream, restart: restart, notice: r.o.Notice}
 	reply, err := r.send(ctx, r.request(question), a.take)
 	if ctx.Err() != nil {
-		return chat.AdvisorResult{}, context.Cause(ctx)
+		return chat.AdvisorResult{}, 0, context.Cause(ctx)
 	}
 	if err != nil {
-		return failed(sentence(err)), nil
+		return failed(sentence(err)), 0, nil
 	}
 	took := r.o.Now().Sub(started)
 	used := &chat.AdvisorUsage{InputTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens, TotalTokens: reply.Usage.TotalTokens,
 		CostMicros: r.o.Spend(reply, took), DurationMS: took.Milliseconds()}
 	text := strings.TrimSpace(a.text.String())
 	if text == "" {
-		out := failed(fmt.Sprintf("advisor produced no text output (finish reason %q, %d pieces of text, %d of reasoning, %d calls)", reply.FinishReason,
+		out = failed(fmt.Sprintf("advisor produced no text output (finish reason %q, %d pieces of text, %d of reasoning, %d calls)", reply.FinishReason,
 			a.texts, a.thoughts, a.calls))
 		out.Usage = used
-		return out, nil
+		return out, reply.Load, nil
 	}
 	if reply.FinishReason == "length" {
 		text += "\n\n[The advice was cut here: it reached the longest that is allowed.]"
 	}
 	advised = true
-	return chat.AdvisorResult{Type: chat.AdviceGiven, Advice: text, AdvisorModel: r.o.Advises.Model, RemainingUses: int(r.left.Load()), Usage: used}, nil
+	out = chat.AdvisorResult{Type: chat.AdviceGiven, Advice: text, AdvisorModel: r.o.Advises.Model, RemainingUses: int(r.left.Load()), Usage: used}
+	return out, reply.Load, nil
 }
 
 // answer collects the nested reply.

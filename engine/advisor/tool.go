@@ -3,12 +3,17 @@ package advisor
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
 )
+
+// coldLoad is the shortest time of loading that a person is told of: that of a model in memory says nothing.
+const coldLoad = 200 * time.Millisecond
 
 // maxQuestion is how long a question may be, in runes.
 const maxQuestion = 2000
@@ -55,12 +60,16 @@ func (t *Tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat
 	case t.runtime == nil:
 		return flagged(chat.TextAdvisorOff(t.off))
 	}
-	out, err := t.runtime.consult(ctx, question, env.Output, env.Restart)
+	out, load, err := t.runtime.consult(ctx, question, env.Output, env.Restart)
 	if err != nil {
 		return flagged(chat.TextCut)
 	}
 	content, full := encoded(out, env.MaxText)
-	return chat.Result{Content: content, FullBytes: full}
+	res := chat.Result{Content: content, FullBytes: full}
+	if load >= coldLoad {
+		res.Detail = json.RawMessage(`{"load_ms":` + strconv.FormatInt(load.Milliseconds(), 10) + `}`)
+	}
+	return res
 }
 
 func flagged(text string) chat.Result { return chat.Result{Content: text, IsError: true} }

@@ -81,3 +81,8 @@ type SearchDetail struct {
 	Shown      int    `json:"shown"`
 	Incomplete string `json:"incomplete,omitempty"`
 }
+
+// AdvisorDetail is the detail of advisor: how long its model took to load, 0 when it was in memory.
+type AdvisorDetail struct {
+	LoadMS int64 `json:"load_ms"`
+}

@@ -69,6 +69,13 @@ func TextSkipped(tool string) string {
 // TextAdvisorOff answers a question that nobody can be asked.
 func TextAdvisorOff(reason string) string { return "the advisor is not available: " + reason }
 
+// SkippedFor gives the Tool that a Call was skipped for, from the text of its Result.
+func SkippedFor(text string) (tool string, ok bool) {
+	tool, ok = strings.CutPrefix(text, "this tool was skipped because ")
+	tool, _, _ = strings.Cut(tool, " ")
+	return tool, ok && text == TextSkipped(tool)
+}
+
 // TextGap marks what a cut left out; path is "" when the whole is kept nowhere.
 func TextGap(bytes int64, path string) string {
 	if path == "" {

@@ -43,7 +43,8 @@ func entries() []view.Entry {
 			prose("Two places call the fetcher, with different deadlines. I will read both before choosing where the retry belongs."),
 			{Rows: []view.Row{
 				{N: 0, Kind: view.RowRead, Path: "cmd/tided/main.go", Out: "lines 70–140", Took: "0.1 s", Fetch: "/gallery/row/source"},
-				{N: 1, Kind: view.RowRead, Path: "internal/render/stationpage/live_reading_component.go", Out: "lines 1–88", Took: "0.1 s", Fetch: "/gallery/row/source"}}}}}},
+				{N: 1, Kind: view.RowRead, Path: "internal/render/stationpage/live_reading_component.go", Out: "lines 1–88", Took: "0.1 s", Fetch: "/gallery/row/source"}}},
+			{Advice: advisedAlready()}}}},
 		{Step: &view.Step{N: 4, ChatID: "1", Parts: []view.Part{
 			prose("The retry goes into `Fetch`, bounded by the caller’s context, and a reading that is not fresh says so."),
 			{Rows: []view.Row{

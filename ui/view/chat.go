@@ -88,6 +88,7 @@ type Part struct {
 	Reasoning *Reasoning
 	Prose     []text.Block
 	Rows      []Row
+	Advice    *Advice
 }
 
 // Reasoning is folded. Took is "14 s"; while it grows Since is its start in Unix milliseconds and Took is empty.

@@ -25,6 +25,8 @@ type DraftPart struct {
 	Took  string
 	Since int64
 	Rows  []Row
+	// Advice is a consultation; it stands alone.
+	Advice *Advice
 }
 
 // Patch is one event of the stream: Mode is a Datastar patch mode (outer, append), HTML goes to Selector.
@@ -47,6 +49,7 @@ type partCursor struct {
 	blocks int
 	took   string
 	rows   []Row
+	advice Advice
 }
 
 // Shown notes that the page just got the whole Draft d (in a document, a commit or an append).
@@ -81,6 +84,9 @@ func (c *DraftCursor) Next(d Draft) []Patch {
 
 func (c *DraftCursor) part(step int64, i int, p DraftPart) []Patch {
 	was := &c.parts[i]
+	if p.Advice != nil {
+		return advicePatches(step, i, was, *p.Advice)
+	}
 	if len(p.Rows) > 0 {
 		return rowPatches(step, i, was, p.Rows)
 	}
@@ -93,21 +99,26 @@ func (c *DraftCursor) part(step int64, i int, p DraftPart) []Patch {
 			out = append(out, Patch{Selector: "#" + partID("rt-", step, i), Mode: "outer", HTML: reasoningTitle(step, i, p.Took, p.Since)})
 		}
 	}
-	if len(p.Text) == was.size {
-		return out
+	return append(out, textPatches(step, i, was, prefix, parent, p.Text)...)
+}
+
+// textPatches appends what grew of a text to the element parent, whose blocks are named by prefix.
+func textPatches(step int64, i int, was *partCursor, prefix, parent, grownText string) []Patch {
+	if len(grownText) == was.size {
+		return nil
 	}
 	// The last block that the page has may have grown; all before it are finished for good.
 	from := max(0, was.blocks-1)
-	grown := text.Grow(p.Text, from)
+	grown := text.Grow(grownText, from)
 	had := was.blocks
-	was.size, was.blocks = len(p.Text), from+len(grown)
+	was.size, was.blocks = len(grownText), from+len(grown)
 	if len(grown) == 0 {
-		return out
+		return nil
 	}
 	if had == 0 {
-		return append(out, Patch{Selector: "#" + partID(parent, step, i), Mode: "append", HTML: blocks(prefix, step, i, grown)})
+		return []Patch{{Selector: "#" + partID(parent, step, i), Mode: "append", HTML: blocks(prefix, step, i, grown)}}
 	}
-	return append(out, Patch{Selector: "#" + blockID(prefix, step, i, from), Mode: "outer", HTML: blocks(prefix, step, i, grown)})
+	return []Patch{{Selector: "#" + blockID(prefix, step, i, from), Mode: "outer", HTML: blocks(prefix, step, i, grown)}}
 }
 
 func rowPatches(step int64, i int, was *partCursor, rows []Row) []Patch {
@@ -126,6 +137,9 @@ func rowPatches(step int64, i int, was *partCursor, rows []Row) []Patch {
 }
 
 func seen(p DraftPart) partCursor {
+	if p.Advice != nil {
+		return partCursor{size: len(p.Advice.Text), blocks: text.Count(p.Advice.Text), advice: *p.Advice}
+	}
 	return partCursor{size: len(p.Text), blocks: text.Count(p.Text), took: p.Took, rows: append([]Row(nil), p.Rows...)}
 }
 
@@ -134,6 +148,9 @@ func DraftStep(d Draft) Step {
 	s := Step{N: d.Step, ChatID: d.ChatID, Draft: true, Joined: d.Joined}
 	for _, p := range d.Parts {
 		switch {
+		case p.Advice != nil:
+			a := p.Advice.grown()
+			s.Parts = append(s.Parts, Part{Advice: &a})
 		case len(p.Rows) > 0:
 			s.Parts = append(s.Parts, Part{Rows: p.Rows})
 		case p.Reasoning:

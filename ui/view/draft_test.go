@@ -219,3 +219,44 @@ func FuzzDraft(f *testing.F) {
 		}
 	})
 }
+
+// TestAdviceGrowsInPlace: the note of a consultation ends as a whole rendering would make it, through text, waiting, a new beginning and its
+// Result; what was there before is not sent again while text grows.
+func TestAdviceGrowsInPlace(t *testing.T) {
+	const advice = "**First** the small thing.\n\n- one\n- two\n\n```go\nx := 1\n```\n\nThen the rest."
+	var c DraftCursor
+	draft := func(a Advice) Draft {
+		return Draft{Step: 4, ChatID: "c", Generation: 2, Parts: []DraftPart{{Text: "I ask."}, {Advice: &a}}}
+	}
+	running := Advice{State: AdviceRunning, Question: "which?", Wait: "Loading m", Since: 5, Facts: []string{"loading it takes about 40 s"}}
+	c.Shown(draft(running))
+	page := newDOM(t, markup(t, StepItem(DraftStep(draft(running)))))
+	at := func(a Advice) (size int) {
+		t.Helper()
+		for _, p := range c.Next(draft(a)) {
+			size += len(markup(t, p.HTML))
+			page.apply(t, p)
+		}
+		if got, want := page.String(), newDOM(t, markup(t, StepItem(DraftStep(draft(a))))).String(); got != want {
+			t.Fatalf("the page holds\n%s\nwant\n%s", got, want)
+		}
+		return size
+	}
+	running.Wait, running.Facts = "Consulting m", nil
+	for n := 1; n <= len(advice); n += 3 {
+		running.Text = advice[:n]
+		at(running)
+	}
+	if size := at(running); size != 0 {
+		t.Errorf("%d bytes for nothing new", size)
+	}
+	running.Text = strings.Repeat("long paragraph\n\n", 200)
+	at(running)
+	running.Text += "one more word"
+	if size := at(running); size > 300 {
+		t.Errorf("one more word cost %d bytes", size)
+	}
+	running.Text = "anew"
+	at(running)
+	at(Advice{Question: "which?", Text: "anew", Facts: []string{"2 uses left"}})
+}
