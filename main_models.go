@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/openai"
+	"holdfast/engine/probe"
 )
 
 // providers sends each call to the adapter that its Model config names.
@@ -89,6 +90,13 @@ func (s *modelServer) seats(ctx context.Context, m chat.ModelConfig, window int)
 		return chat.Seat{Place: chat.PlaceLoaded}
 	}
 	return s.current.Load().Seat(ctx, m.Model, window)
+}
+
+// prober makes capability tests over calls.
+func prober(calls chat.Model) model.Test {
+	return func(ctx context.Context, c chat.ModelConfig, window int64, progress func(chat.Progress)) (chat.Probe, error) {
+		return probe.Run(ctx, calls, probe.Input{Config: c, Window: window}, progress)
+	}
 }
 
 // maxOthers bounds the adapters that are kept; the one whose last call is the oldest goes first.

@@ -285,9 +285,10 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	elsewhere := newOthers(o.slots)
 	elsewhere.serve(models, hidden)
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
+	models.AllowProbe(prober(calls))
 	find := search.New(search.Options{Store: store, Log: log})
 	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
-		Forget: places.Forget, HalveWindow: models.HalveWindow, Seats: server.seats, Limit: costs.Check,
+		Forget: places.Forget, HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Metric: metrics, Log: log, Bounds: o.bounds})
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)

@@ -64,10 +64,15 @@ func (r *run) summarise(built prompt.Built) (string, chat.Reply, error) {
 			return "", reply, prompt.ContextFull(built)
 		}
 		text := ""
+		r.unwrapping()
 		var err error
 		reply, err = r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
 			if d.Retry != nil {
 				text = ""
+				r.unwrapping()
+			}
+			if r.t.unwrap != nil {
+				d.Text = r.t.unwrap.Add(d.Text)
 			}
 			text += d.Text
 			return nil

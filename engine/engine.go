@@ -30,6 +30,8 @@ type Options struct {
 	HalveWindow func(context.Context, chat.ModelConfigID) (tokens int64, halved bool, err error)
 	// Seats says where a small generation's model would sit in memory; nil knows of none, so that the Chat's own model makes them.
 	Seats chat.Seats
+	// FoundTools keeps with a config how its model calls tools, chat.ToolsText or chat.ToolsJSON, found out in a Turn; may be nil.
+	FoundTools func(ctx context.Context, id chat.ModelConfigID, protocol string) error
 	// Limit refuses what a person may no longer start; it is asked inside the transaction, and may be nil.
 	Limit  func(tx *kv.Tx, user chat.UserID) error
 	Metric *metric.Registry
@@ -118,6 +120,7 @@ type ports struct {
 	limit       func(*kv.Tx, chat.UserID) error
 	exclusive   []string
 	seats       chat.Seats
+	foundTools  func(context.Context, chat.ModelConfigID, string) error
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -132,7 +135,7 @@ func New(o Options) *Engine {
 		o.Committed = func(chat.ID) {}
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
-		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats,
+		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
 			exclusive: o.ExclusiveToolNames},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.feed = newFeed()

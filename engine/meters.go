@@ -22,6 +22,7 @@ type turnMeters struct {
 	compactions *metric.Counter
 	repaired    *metric.Counter
 	loops       *metric.Counter
+	nudges      *metric.Counter
 	titles      *metric.Counter
 }
 
@@ -55,6 +56,7 @@ func newMeters(m *metric.Registry) *meters {
 			stepSeconds: m.Histogram("holdfast_step_seconds", "Time of a model call.", seconds),
 			compactions: m.Counter("holdfast_compactions_total", "Compactions.", metric.OneOf("result", "ok", "error")),
 			repaired:    m.Counter("holdfast_calls_repaired_total", "Calls read from text.", metric.Capped("form", 10)),
+			nudges:      m.Counter("holdfast_unfinished_replies_total", "Replies that announced a call or held one that could not be read."),
 			loops:       m.Counter("holdfast_loops_total", "Repeated Calls.", metric.OneOf("action", "nudged", "stopped")),
 			titles:      m.Counter("holdfast_quick_total", "Quick generations.", metric.OneOf("kind", "title"), metric.OneOf("result", "ok", "error")),
 		},

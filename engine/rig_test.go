@@ -182,7 +182,7 @@ func (r *rig) build() {
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
-		Seats: seats, Limit: r.costs.Check, Log: log})
+		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Log: log})
 	r.engine = e
 }
 
@@ -329,6 +329,25 @@ func (r *rig) prompts() []scripted.Prompt {
 		}
 	}
 	return out
+}
+
+// requests are all of them, those with a format included.
+func (r *rig) requests() []scripted.Prompt {
+	r.t.Helper()
+	var out []scripted.Prompt
+	for _, q := range r.server.Requests("/api/chat") {
+		var p scripted.Prompt
+		mustDecode(r.t, q.Body, &p)
+		out = append(out, p)
+	}
+	return out
+}
+
+func mustDecode(t *testing.T, raw []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, v); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // usage lists the kinds of the Chat's usage entries in order.

@@ -43,9 +43,8 @@ type turn struct {
 	history   []*chat.Message
 	// notes are model-only Messages that go in front of the next Step's, in its commit.
 	notes []chat.Message
-	// textTools: the server said that the model has no tools, so Calls are read from its text.
-	textTools bool
-	reads     *reads
+	speaks
+	reads *reads
 	// files holds what requests may have of the history's Files.
 	files map[string]prompt.Attached
 }
@@ -127,7 +126,7 @@ func (r *run) begin(c *chat.Chat) error {
 	}
 	t.defs = r.offered()
 	t.reads = &reads{chat: c.ID, store: r.e.store}
-	t.textTools = t.config.Tools == "text"
+	t.protocol = t.config.Protocol()
 	if t.files, err = r.e.loadFiles(r.ctx, r.promptInput()); err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ func (r *run) begin(c *chat.Chat) error {
 
 // offered is the Turn's Set of Tools, in order.
 func (r *run) offered() []chat.ToolDef {
-	if r.t.config.Tools == "off" {
+	if r.t.config.Tools == chat.ToolsOff {
 		return nil
 	}
 	defs := r.e.tools.Defs(r.t.window)
@@ -149,7 +148,7 @@ func (r *run) offered() []chat.ToolDef {
 	for _, tool := range r.t.extra.tools {
 		defs = append(defs, tool.Def())
 	}
-	return defs
+	return prompt.FitTools(defs, r.t.window)
 }
 
 // tool finds a Tool of this Turn, or one that main handed in.
@@ -162,9 +161,12 @@ func (r *run) tool(name string) (chat.Tool, bool) {
 	return r.e.tools.Tool(name)
 }
 
-func (t *turn) note(text string) {
-	t.notes = append(t.notes, chat.Message{Role: chat.RoleUser, Visibility: chat.VisibleModel, ContentVersion: 1,
-		Content: []chat.Part{{Type: chat.PartText, Text: text}}})
+func (t *turn) note(text string) { t.notes = append(t.notes, noteMessage(text)) }
+
+// noteMessage is a text that only the model sees.
+func noteMessage(text string) chat.Message {
+	return chat.Message{Role: chat.RoleUser, Visibility: chat.VisibleModel, ContentVersion: 1,
+		Content: []chat.Part{{Type: chat.PartText, Text: text}}}
 }
 
 // active names the Tools of the Turn.
@@ -178,6 +180,14 @@ func (t *turn) active() []string {
 
 // windowOf is the window in tokens that every request of this config asks for.
 func windowOf(m chat.ModelConfig) int {
+	window := configWindow(m)
+	if read := m.ReadWindow(); read > 0 {
+		window = min(window, int(read))
+	}
+	return window
+}
+
+func configWindow(m chat.ModelConfig) int {
 	if m.Options.NumCtx > 0 {
 		return m.Options.NumCtx
 	}

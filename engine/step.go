@@ -99,7 +99,8 @@ func (r *run) promptInput() prompt.Input {
 		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
-		TextTools: t.textTools, Files: t.files, Guidance: t.extra.guidance, System: runtime.GOOS + "/" + runtime.GOARCH}
+		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
+		Files: t.files, Guidance: t.extra.guidance, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {
@@ -112,10 +113,12 @@ func notesAsMessages(notes []chat.Message) []*chat.Message {
 
 // stream makes the model call and feeds the Draft.
 func (r *run) stream(req *chat.Request) (chat.Reply, error) {
+	r.unwrapping()
 	reply, err := r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
 		now := r.e.now().UTC()
 		switch {
 		case d.Retry != nil:
+			r.unwrapping()
 			r.e.meters.retries.Inc(string(d.Retry.Kind))
 			r.draft.restart(d.Retry, now)
 			r.pace.begin()
@@ -125,6 +128,11 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 			r.draft.setPhase(d.Phase, d.Place, now)
 			r.pace.grew()
 			return nil
+		}
+		if r.t.unwrap != nil && d.Text != "" {
+			if d.Text = r.t.unwrap.Add(d.Text); d.Text == "" {
+				return nil
+			}
 		}
 		if r.draft.empty() {
 			// The first piece never waits behind a phase.
@@ -153,8 +161,7 @@ func (r *run) afterFailedCall(err error) error {
 	if !errors.As(err, &failure) {
 		return err
 	}
-	if failure.Kind == chat.KindNoTools && r.t.config.Tools != "native" && !r.t.textTools && len(r.t.defs) > 0 {
-		r.t.textTools = true
+	if failure.Kind == chat.KindNoTools && r.without(chat.ToolsNative, chat.ToolsText) {
 		r.draft.clear()
 		return nil
 	}
@@ -204,6 +211,11 @@ func (r *run) recognise(parts []chat.Part) []chat.Part {
 	if len(r.t.defs) == 0 || len(callsOf(parts)) > 0 {
 		return parts
 	}
+	if r.t.unwrap != nil {
+		if unwrapped, ok := r.unwrapped(parts); ok {
+			return unwrapped
+		}
+	}
 	last := len(parts) - 1
 	if last < 0 || parts[last].Type != chat.PartText {
 		return parts
@@ -232,18 +244,26 @@ func (r *run) closeTurn(parts []chat.Part, reply chat.Reply, usage *chat.UsageEn
 	if prompt.Empty(parts) && reply.FinishReason != "length" {
 		return r.emptyReply(reply, usage, used)
 	}
+	if nudge := r.unfinished(parts, reply); nudge != nil {
+		return r.urge(parts, reply, usage, used, started, nudge)
+	}
 	o := outcome{usage: usage, record: used}
 	if len(parts) > 0 {
-		msg := r.assistant(parts)
-		msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
-		r.price(&msg, started)
-		o.msgs = []chat.Message{msg}
+		o.msgs = []chat.Message{r.replied(parts, reply, started)}
 	}
 	ev := chat.Event{Kind: chat.FinishTurn}
 	if reply.FinishReason == "length" {
 		ev.Rest = chat.RestLength
 	}
 	return r.commitStep(ev, o)
+}
+
+// replied is the Message of a whole reply.
+func (r *run) replied(parts []chat.Part, reply chat.Reply, started time.Time) chat.Message {
+	msg := r.assistant(parts)
+	msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
+	r.price(&msg, started)
+	return msg
 }
 
 // emptyReply nudges the model once per Turn; a second empty reply ends it.
@@ -268,9 +288,7 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 	if err != nil && results == nil {
 		return err
 	}
-	msg := r.assistant(parts)
-	msg.FinishReason, msg.Usage, msg.EvalMS = reply.FinishReason, &reply.Usage, reply.Eval.Milliseconds()
-	r.price(&msg, started)
+	msg := r.replied(parts, reply, started)
 	o := outcome{msgs: []chat.Message{msg}, usage: usage, whole: true}
 	var open []chat.OutstandingCall
 	asks := false

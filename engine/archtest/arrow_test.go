@@ -32,6 +32,7 @@ var arrowTable = []arrow{
 	{"engine/ollama/...", []string{"engine/chat", "engine/slot", "engine/thought", "engine/ollama/..."}, "an adapter; main hands it to the engine as a port"},
 	{"engine/call", []string{"engine/chat", "engine/metric"}, "wraps chat.Model as chat.Model"},
 	{"engine/quick", []string{"engine/chat", "engine/prompt", "engine/metric"}, "small generations need a model, not a store"},
+	{"engine/probe", []string{"engine/chat", "engine/prompt"}, "a capability test asks as a Turn asks, and needs a model, not a store"},
 	{"engine/advisor", []string{"engine/chat", "engine/prompt", "engine/metric"}, "a consultation needs a model, not a store"},
 	{"engine", append([]string{"kv", "engine/chat", "engine/prompt", "engine/quick", "engine/advisor", "engine/call", "engine/argument",
 		"engine/metric"}, commandRooms...), "the workshop gets tools, model servers and places as ports, so that it runs with any of them"},

@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/chat"
 )
 
-// speed is in tokens per second; 0 is unknown.
+// speed is what calls have shown, in tokens per second; 0 is unknown.
 type speed struct{ prefill, eval float64 }
 
 // served is a model on the server where it runs; the same model is fast on one and slow on another.
@@ -25,7 +25,14 @@ func newSpeeds() *speeds { return &speeds{by: map[served]speed{}} }
 func (s *speeds) of(req *chat.Request) speed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.by[servedBy(req)]
+	v := s.by[servedBy(req)]
+	if v.prefill <= 0 {
+		v.prefill = req.Speed.Prefill
+	}
+	if v.eval <= 0 {
+		v.eval = req.Speed.Eval
+	}
+	return v
 }
 
 // Counts too small to measure a speed with, and the time of loading that shows that nothing was in the cache.

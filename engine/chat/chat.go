@@ -75,7 +75,9 @@ type Turn struct {
 	// Cuts counts recoveries without a committed Step between.
 	Cuts int `json:"cuts,omitempty"`
 	// Nudged: text:empty or text:swallowed was already sent in this Turn.
-	Nudged      bool      `json:"nudged,omitempty"`
+	Nudged bool `json:"nudged,omitempty"`
+	// Urged: text:announced was already sent in this Turn.
+	Urged       bool      `json:"urged,omitempty"`
 	Compactions int       `json:"compactions,omitempty"`
 	StartedAt   time.Time `json:"started_at,omitzero"`
 }

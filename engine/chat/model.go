@@ -15,9 +15,22 @@ type Options struct {
 	TopP          *float64 `json:"top_p,omitempty"`
 	TopK          *int     `json:"top_k,omitempty"`
 	MinP          *float64 `json:"min_p,omitempty"`
+	TypicalP      *float64 `json:"typical_p,omitempty"`
 	RepeatPenalty *float64 `json:"repeat_penalty,omitempty"`
-	Seed          *int     `json:"seed,omitempty"`
-	Stop          []string `json:"stop,omitempty"`
+	// RepeatLastN is how many tokens back the repeat penalty looks; -1 is the window.
+	RepeatLastN      *int     `json:"repeat_last_n,omitempty"`
+	PresencePenalty  *float64 `json:"presence_penalty,omitempty"`
+	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
+	Seed             *int     `json:"seed,omitempty"`
+	Stop             []string `json:"stop,omitempty"`
+	// NumPredict caps the output of a reply in tokens.
+	NumPredict *int `json:"num_predict,omitempty"`
+	// Load options: a model whose requests differ in them is loaded anew. NumGPU is how many layers the graphics card takes.
+	NumBatch  *int  `json:"num_batch,omitempty"`
+	NumGPU    *int  `json:"num_gpu,omitempty"`
+	MainGPU   *int  `json:"main_gpu,omitempty"`
+	NumThread *int  `json:"num_thread,omitempty"`
+	UseMMap   *bool `json:"use_mmap,omitempty"`
 	// KeepAlive is a Go duration such as "30m"; "-1" keeps the model loaded, "" is the adapter's default (30m).
 	KeepAlive string `json:"keep_alive,omitempty"`
 	// Think is "", "true", "false", "low", "medium" or "high".
@@ -36,18 +49,25 @@ type ModelConfig struct {
 	ContextLimit        *int64  `json:"context_limit"`
 	Options             Options `json:"options"`
 	CompactionThreshold *int    `json:"compaction_threshold,omitempty"`
-	// Tools is auto, native, text or off.
-	Tools       string  `json:"tools"`
-	PriceInput  *string `json:"price_input,omitempty"`
-	PriceOutput *string `json:"price_output,omitempty"`
-	PriceCached *string `json:"price_cached,omitempty"`
-	Enabled     bool    `json:"enabled"`
-	IsDefault   bool    `json:"is_default"`
+	// Tools is ToolsAuto, ToolsNative, ToolsText, ToolsJSON or ToolsOff. FoundTools is what ToolsAuto begins with since the model server
+	// said, or a test showed, that the model calls no tools natively: ToolsText or ToolsJSON, "" for native.
+	Tools      string `json:"tools"`
+	FoundTools string `json:"found_tools,omitempty"`
+	// SendReasoning: what the model thought goes back to it with its replies.
+	SendReasoning bool    `json:"send_reasoning,omitempty"`
+	PriceInput    *string `json:"price_input,omitempty"`
+	PriceOutput   *string `json:"price_output,omitempty"`
+	PriceCached   *string `json:"price_cached,omitempty"`
+	Enabled       bool    `json:"enabled"`
+	IsDefault     bool    `json:"is_default"`
 	// Capabilities as the server told them when the config was made: tools, thinking, vision.
 	Capabilities []string `json:"capabilities,omitempty"`
 	// WindowHalved: the window was halved after out_of_memory; that happens once until a person sets a window again.
-	WindowHalved bool      `json:"window_halved,omitempty"`
-	CreatedAt    time.Time `json:"created_at"`
+	WindowHalved bool `json:"window_halved,omitempty"`
+	// Probe is the last capability test that came to an end, ProbeFailed why a later one did not; nil without one.
+	Probe       *Probe        `json:"probe,omitempty"`
+	ProbeFailed *ProbeFailure `json:"probe_failed,omitempty"`
+	CreatedAt   time.Time     `json:"created_at"`
 
 	// HasAPIKey and APIKeyLost are filled in for readers, not stored: a key is kept sealed beside the record, and is lost when it
 	// was sealed under another secret.key, so that it must be entered again.
@@ -94,6 +114,8 @@ type Request struct {
 	Format json.RawMessage
 	// Think as in Options.Think; "" sends nothing.
 	Think string
+	// Speed is what a capability test measured; it bounds the wait until calls have shown more.
+	Speed Speed
 }
 
 // PromptMessage is one message as a model sees it. A role tool message answers the call CallID of ToolName.

@@ -14,6 +14,7 @@ const (
 	TextLate        = "the client did not answer this call in time"
 	TextGoOn        = "Your previous reply was cut off. Continue where it stopped and do not repeat it."
 	TextEmpty       = "Your last reply was empty. Answer in text or call a tool."
+	TextAnnounced   = "You said what you will do, but made no call. Make the call now. If nothing is left to do, say what came out."
 	TextWorkspace   = "A workspace is attached to this chat. You can use workspace tools such as execute, read_file and write_file."
 	TextNoWorkspace = "No workspace is attached to this chat. Attach or create one before you use workspace tools such as execute, " +
 		"read_file or write_file."

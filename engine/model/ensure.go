@@ -250,6 +250,8 @@ func enable(tx *kv.Tx, m *chat.InstalledModel) (chat.ModelConfigID, error) {
 	oldest := chat.ModelConfigID("")
 	for _, c := range ofModel(all, m.Name) {
 		c.Enabled, c.Capabilities = true, m.Capabilities
+		// Under the same name it may be another model now.
+		forget(c)
 		if err := tx.PutModelConfig(c); err != nil {
 			return "", err
 		}

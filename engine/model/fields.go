@@ -51,6 +51,7 @@ type Fields struct {
 	Options             *chat.Options   `json:"options,omitempty"`
 	CompactionThreshold Nullable[int]   `json:"compaction_threshold,omitzero"`
 	Tools               *string         `json:"tools,omitempty"`
+	SendReasoning       *bool           `json:"send_reasoning,omitempty"`
 	// Prices are decimal strings per million tokens; null is no price, "0" is free.
 	PriceInput  Nullable[string] `json:"price_input,omitzero"`
 	PriceOutput Nullable[string] `json:"price_output,omitzero"`
@@ -90,6 +91,7 @@ func (f Fields) apply(c *chat.ModelConfig) {
 		c.BaseURL = ""
 	}
 	set(&c.Tools, f.Tools)
+	set(&c.SendReasoning, f.SendReasoning)
 	set(&c.Enabled, f.Enabled)
 	set(&c.IsDefault, f.IsDefault)
 	c.Name = strings.TrimSpace(c.Name)

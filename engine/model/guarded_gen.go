@@ -75,6 +75,11 @@ func (g *Guarded) Offered(ctx context.Context, p chat.Principal, in OfferedInput
 	return account.Run(ctx, g.guard, "model.Offered", policyOffered, p, in, g.room.Offered)
 }
 
+// Probe is Room.Probe under policyProbe.
+func (g *Guarded) Probe(ctx context.Context, p chat.Principal, in ProbeInput) (chat.ModelConfig, error) {
+	return account.Run(ctx, g.guard, "model.Probe", policyProbe, p, in, g.room.Probe)
+}
+
 // Pull is Room.Pull under policyPull.
 func (g *Guarded) Pull(ctx context.Context, p chat.Principal, in PullInput) (chat.ModelConfig, error) {
 	return account.Run(ctx, g.guard, "model.Pull", policyPull, p, in, g.room.Pull)

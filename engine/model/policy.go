@@ -15,6 +15,7 @@ var (
 	policyStatus          = account.Anyone[StatusInput]()
 	policyInstalled       = account.Anyone[InstalledInput]()
 	policyOffered         = account.AdminWrites[OfferedInput]()
+	policyProbe           = account.AdminWrites[ProbeInput]()
 	policyPull            = account.AdminWrites[PullInput]()
 	policyImport          = account.AdminWrites[ImportInput]()
 	policyDeleteInstalled = account.AdminWrites[DeleteInstalledInput]()

@@ -68,6 +68,20 @@ func stored(c chat.ModelConfig) int64 {
 	return 0
 }
 
+// FoundTools keeps with a config how its model calls tools, as a Turn found out: from then on auto begins so.
+//
+//guard:none what the engine found out, not a person's wish
+func (r *Room) FoundTools(ctx context.Context, id chat.ModelConfigID, protocol string) error {
+	return r.store.Update(ctx, func(tx *kv.Tx) error {
+		c, err := config(tx, id)
+		if err != nil {
+			return err
+		}
+		c.FoundTools = protocol
+		return tx.PutModelConfig(c)
+	})
+}
+
 // HalveWindow is the answer to a model server out of memory: it halves the config's window, once until a person sets one again, and
 // never below 1024 tokens, nor that of a server that takes no window. It gives the window that now counts, and whether this call halved it.
 //

@@ -190,6 +190,15 @@ func TestValidation(t *testing.T) {
 		{"options.keep_alive", Fields{Options: &chat.Options{KeepAlive: "soon"}}},
 		{"options.keep_alive", Fields{Options: &chat.Options{KeepAlive: "-5m"}}},
 		{"options.think", Fields{Options: &chat.Options{Think: "hard"}}},
+		{"options.typical_p", Fields{Options: &chat.Options{TypicalP: ptr(1.5)}}},
+		{"options.presence_penalty", Fields{Options: &chat.Options{PresencePenalty: ptr(3.0)}}},
+		{"options.frequency_penalty", Fields{Options: &chat.Options{FrequencyPenalty: ptr(-3.0)}}},
+		{"options.num_predict", Fields{Options: &chat.Options{NumPredict: ptr(0)}}},
+		{"options.num_batch", Fields{Options: &chat.Options{NumBatch: ptr(0)}}},
+		{"options.num_gpu", Fields{Options: &chat.Options{NumGPU: ptr(-1)}}},
+		{"options.main_gpu", Fields{Options: &chat.Options{MainGPU: ptr(-1)}}},
+		{"options.num_thread", Fields{Options: &chat.Options{NumThread: ptr(0)}}},
+		{"options.repeat_last_n", Fields{Options: &chat.Options{RepeatLastN: ptr(-2)}}},
 	} {
 		mine := s.create(t, fields("mine"))
 		_, err := s.Update(t.Context(), admin, UpdateInput{ID: mine.ID, Fields: c.set})

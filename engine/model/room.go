@@ -20,12 +20,15 @@ type Room struct {
 	now    func() time.Time
 	// connect goes to another address; nil where the address is fixed.
 	connect func(url string) error
+	// test makes a capability test; nil where none can be made.
+	test Test
 	// others is nil where configs may not name servers of their own.
 	others *Others
 
 	mu sync.Mutex
-	// awayUntil is until when the model server counts as away; guarded by mu.
+	// awayUntil is until when the model server counts as away, testing the configs whose capability test runs; guarded by mu.
 	awayUntil time.Time
+	testing   map[chat.ModelConfigID]bool
 }
 
 // New gives the Room over store and server. A nil now is time.Now.
@@ -172,8 +175,12 @@ func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (ch
 		}
 		c, before := *stored, *stored
 		in.apply(&c)
-		if c.Model != before.Model {
+		if c.Model != before.Model || c.Provider != before.Provider || c.BaseURL != before.BaseURL {
 			c.Capabilities = nil
+			forget(&c)
+		}
+		if in.Tools != nil && c.Tools != before.Tools {
+			c.FoundTools = ""
 		}
 		in.take(&c, installed)
 		if before.IsDefault && !c.IsDefault && c.Enabled {

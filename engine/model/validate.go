@@ -19,6 +19,12 @@ const (
 	maxName   = 80
 	maxModel  = 200
 	maxStops  = 16
+	// The most that any model or machine takes.
+	maxPredict = 1 << 20
+	maxBatch   = 65536
+	maxLayers  = 999
+	maxGPU     = 63
+	maxThreads = 1024
 )
 
 // A price fits an integer of micro-units per million tokens with room for every token count.
@@ -65,9 +71,9 @@ func validate(c *chat.ModelConfig, all []*chat.ModelConfig) error {
 		bad("compaction_threshold", "a percentage from 1 to 100; 100 is never")
 	}
 	switch c.Tools {
-	case "auto", "native", "text", "off":
+	case chat.ToolsAuto, chat.ToolsNative, chat.ToolsText, chat.ToolsJSON, chat.ToolsOff:
 	default:
-		bad("tools", "must be auto, native, text or off")
+		bad("tools", "must be auto, native, text, json or off")
 	}
 	for _, p := range []struct {
 		field string
@@ -104,7 +110,21 @@ func checkOptions(c *chat.ModelConfig) []chat.Validation {
 	between("temperature", o.Temperature, 0, 10)
 	between("top_p", o.TopP, 0, 1)
 	between("min_p", o.MinP, 0, 1)
+	between("typical_p", o.TypicalP, 0, 1)
 	between("repeat_penalty", o.RepeatPenalty, 0, 10)
+	between("presence_penalty", o.PresencePenalty, -2, 2)
+	between("frequency_penalty", o.FrequencyPenalty, -2, 2)
+	whole := func(field string, x *int, low, high int) {
+		if x != nil && (*x < low || *x > high) {
+			bad(field, fmt.Sprintf("a whole number from %d to %d", low, high))
+		}
+	}
+	whole("num_predict", o.NumPredict, 1, maxPredict)
+	whole("num_batch", o.NumBatch, 1, maxBatch)
+	whole("num_gpu", o.NumGPU, 0, maxLayers)
+	whole("main_gpu", o.MainGPU, 0, maxGPU)
+	whole("num_thread", o.NumThread, 1, maxThreads)
+	whole("repeat_last_n", o.RepeatLastN, -1, maxWindow)
 	if o.TopK != nil && (*o.TopK < 0 || *o.TopK > math.MaxInt32) {
 		bad("top_k", "0 or more")
 	}

@@ -86,8 +86,20 @@ func appendOptions(b []byte, req *chat.Request, window int) []byte {
 	b = appendFloat(b, "top_p", o.TopP)
 	b = appendInt(b, "top_k", o.TopK)
 	b = appendFloat(b, "min_p", o.MinP)
+	b = appendFloat(b, "typical_p", o.TypicalP)
 	b = appendFloat(b, "repeat_penalty", o.RepeatPenalty)
+	b = appendInt(b, "repeat_last_n", o.RepeatLastN)
+	b = appendFloat(b, "presence_penalty", o.PresencePenalty)
+	b = appendFloat(b, "frequency_penalty", o.FrequencyPenalty)
 	b = appendInt(b, "seed", o.Seed)
+	b = appendInt(b, "num_batch", o.NumBatch)
+	b = appendInt(b, "num_gpu", o.NumGPU)
+	b = appendInt(b, "main_gpu", o.MainGPU)
+	b = appendInt(b, "num_thread", o.NumThread)
+	if o.UseMMap != nil {
+		b = append(b, `,"use_mmap":`...)
+		b = strconv.AppendBool(b, *o.UseMMap)
+	}
 	if len(o.Stop) > 0 {
 		b = append(b, `,"stop":[`...)
 		for i, s := range o.Stop {

@@ -20,6 +20,9 @@ type body struct {
 	TopP          *float64       `json:"top_p,omitempty"`
 	TopK          *int           `json:"top_k,omitempty"`
 	MinP          *float64       `json:"min_p,omitempty"`
+	TypicalP      *float64       `json:"typical_p,omitempty"`
+	Presence      *float64       `json:"presence_penalty,omitempty"`
+	Frequency     *float64       `json:"frequency_penalty,omitempty"`
 	RepeatPenalty *float64       `json:"repeat_penalty,omitempty"`
 	Repetition    *float64       `json:"repetition_penalty,omitempty"`
 	Seed          *int           `json:"seed,omitempty"`
@@ -89,6 +92,7 @@ func (a *Adapter) encode(req *chat.Request) ([]byte, error) {
 	o := &req.Options
 	b := body{Model: req.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}, MaxTokens: req.MaxTokens,
 		Temperature: o.Temperature, TopP: o.TopP, TopK: o.TopK, MinP: o.MinP, RepeatPenalty: o.RepeatPenalty,
+		TypicalP: o.TypicalP, Presence: o.PresencePenalty, Frequency: o.FrequencyPenalty,
 		// llama.cpp and LM Studio know it under the one name, vLLM under the other; each ignores what it does not know.
 		Repetition: o.RepeatPenalty, Seed: o.Seed, Stop: o.Stop}
 	b.Effort, b.Template = thinking(req.Think)

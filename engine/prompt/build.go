@@ -31,6 +31,8 @@ type Input struct {
 	// Tools are chosen and ordered by the caller; TextTools writes them into the system text.
 	Tools     []chat.ToolDef
 	TextTools bool
+	// JSONTools has the Tools in the system text too, and whole replies in the shape of a schema.
+	JSONTools bool
 	// Appliance is the site's prompt, used when none is stored with the Chat.
 	Appliance        string
 	UserInstructions string
@@ -64,16 +66,23 @@ func Build(in Input) Built {
 		Model:         in.Config.Model,
 		Options:       in.Config.Options,
 		Think:         Think(in.Config, in.Chat.ReasoningEffort),
+		Speed:         in.Config.Speed(),
 	}
 	req.Options.NumCtx = in.Window
 	sections := systemSections(in, tools)
 	req.System = joinBlank(sections)
 	req.Messages = history(in)
-	if !in.TextTools {
+	switch {
+	case in.JSONTools && len(tools) > 0:
+		req.Format = replySchema(tools)
+	case !in.TextTools && !in.JSONTools:
 		req.Tools = tools
 	}
 	built := Built{Request: req, Sections: sections, Bytes: RequestBytes(req), Unanswered: Unanswered(in.Messages)}
 	built.Tokens = estimate(in.Chat.Used, built.Bytes)
+	if most := in.Config.Options.NumPredict; most != nil && (in.MaxOutput <= 0 || *most < in.MaxOutput) {
+		in.MaxOutput = *most
+	}
 	req.MaxTokens = outputTokens(in.MaxOutput, int64(in.Window)-built.Tokens)
 	return built
 }

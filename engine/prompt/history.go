@@ -157,12 +157,14 @@ func (h *historyWriter) user(m *chat.Message) {
 
 func (h *historyWriter) assistant(m *chat.Message) {
 	msg := chat.PromptMessage{Role: chat.RoleAssistant}
-	var texts []string
+	var texts, thoughts []string
 	var slots []*slot
 	for i := range m.Content {
 		p := &m.Content[i]
 		s := h.slots[p]
 		switch {
+		case p.Type == chat.PartReasoning && h.in.Config.SendReasoning && strings.TrimSpace(p.Text) != "":
+			thoughts = append(thoughts, defuseTokens(shownNUL(strings.ToValidUTF8(p.Text, "\uFFFD"))))
 		case p.Type == chat.PartText && strings.TrimSpace(p.Text) != "":
 			texts = append(texts, defuseTokens(shownNUL(strings.ToValidUTF8(p.Text, "\uFFFD"))))
 		case p.Type != chat.PartToolCall:
@@ -173,14 +175,17 @@ func (h *historyWriter) assistant(m *chat.Message) {
 			slots = append(slots, s)
 		}
 	}
-	msg.Content = joinBlank(texts)
+	msg.Content, msg.Reasoning = joinBlank(texts), joinBlank(thoughts)
 	h.calls(msg, slots)
 }
 
 // calls writes an assistant message and the Results of its Calls: those that exist in Call order, then those that are lost.
 func (h *historyWriter) calls(msg chat.PromptMessage, slots []*slot) {
 	calls := msg.Calls
-	if h.in.TextTools && len(calls) > 0 {
+	if h.in.JSONTools && (msg.Content != "" || len(calls) > 0) {
+		msg.Content = envelope(msg.Content, calls)
+		msg.Calls = nil
+	} else if h.in.TextTools && len(calls) > 0 {
 		msg.Content = joinBlank([]string{msg.Content, callFence(calls)})
 		msg.Calls = nil
 	}
@@ -201,7 +206,7 @@ func (h *historyWriter) calls(msg chat.PromptMessage, slots []*slot) {
 }
 
 func (h *historyWriter) result(call chat.Call, text string) {
-	if h.in.TextTools {
+	if h.in.TextTools || h.in.JSONTools {
 		h.out = append(h.out, chat.PromptMessage{Role: chat.RoleUser, Content: "Result of " + call.Name + ":\n" + text})
 		return
 	}

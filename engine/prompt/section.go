@@ -35,8 +35,11 @@ func systemSections(in Input, tools []chat.ToolDef) []string {
 		tagged("user-instructions", cleanText(in.UserInstructions)),
 		tagged(guidanceTag, in.Guidance),
 	}
-	if in.TextTools {
-		sections = append(sections, textTools(tools))
+	switch {
+	case in.JSONTools:
+		sections = append(sections, toolsAsText(jsonToolsHead, tools))
+	case in.TextTools:
+		sections = append(sections, toolsAsText(textToolsHead, tools))
 	}
 	return slices.DeleteFunc(sections, func(s string) bool { return s == "" })
 }

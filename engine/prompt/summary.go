@@ -51,7 +51,7 @@ func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool)
 	}
 	req.Messages = append(req.Messages, ask)
 	if withoutTools {
-		req.Tools = nil
+		req.Tools, req.Format = nil, nil
 	}
 	return req, over <= 0
 }

@@ -15,13 +15,13 @@ const textToolsHead = "# Calling tools\n" +
 	"\"Result of\"; never write it yourself. To answer without a tool, write plain text. The tools, with the JSON Schema of their " +
 	"arguments:"
 
-// textTools writes tool definitions for models whose template has none.
-func textTools(tools []chat.ToolDef) string {
+// toolsAsText writes tool definitions for models whose template has none.
+func toolsAsText(head string, tools []chat.ToolDef) string {
 	if len(tools) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(textToolsHead)
+	b.WriteString(head)
 	for _, t := range tools {
 		b.WriteString("\n\n## " + t.Name + "\n" + t.Description + "\n" + compactJSON(t.Schema))
 	}

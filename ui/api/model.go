@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
 	"holdfast/ui/api/client"
+	"holdfast/ui/gate"
 )
 
 func (a *API) modelEndpoints() []endpoint {
@@ -19,6 +21,8 @@ func (a *API) modelEndpoints() []endpoint {
 		{method: http.MethodGet, path: one, summary: "Get a model config.", handler: answer(a, http.StatusOK, a.getModel), out: config},
 		{method: http.MethodPatch, path: one, summary: "Change a model config (admin).", in: client.ModelFields{},
 			handler: answer(a, http.StatusOK, a.updateModel), out: config},
+		{method: http.MethodPost, path: one + "/probe", summary: "Test what a model can do and keep the result with its config (admin); a stream of progress.",
+			handler: http.HandlerFunc(a.probe), streams: client.Transfer{}},
 		{method: http.MethodDelete, path: one, summary: "Delete a model config; its chats go on with the default (admin).",
 			handler: answer(a, http.StatusNoContent, a.deleteModel), out: map[int]any{http.StatusNoContent: nil}},
 	}
@@ -53,6 +57,17 @@ func (a *API) deleteModel(q *request, _ none) (none, error) {
 	return none{}, err
 }
 
+func (a *API) probe(w http.ResponseWriter, r *http.Request) {
+	q, _, err := readRequest[none](r)
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	a.transfer(w, r, func(ctx context.Context, progress func(chat.Progress)) (chat.ModelConfig, error) {
+		return a.o.Models.Probe(ctx, q.who, model.ProbeInput{ID: modelID(q), Progress: progress})
+	})
+}
+
 func modelID(q *request) chat.ModelConfigID { return chat.ModelConfigID(q.http.PathValue("id")) }
 
 func takenFields(f client.ModelFields) model.Fields {
@@ -63,7 +78,7 @@ func takenFields(f client.ModelFields) model.Fields {
 	}
 	return model.Fields{Name: f.Name, Provider: f.Provider, BaseURL: f.BaseURL, APIKey: key, Model: f.Model,
 		ContextLimit: model.Nullable[int64](f.ContextLimit), Options: f.Options,
-		CompactionThreshold: model.Nullable[int](f.CompactionThreshold), Tools: f.Tools, PriceInput: model.Nullable[string](f.PriceInput),
+		CompactionThreshold: model.Nullable[int](f.CompactionThreshold), Tools: f.Tools, SendReasoning: f.SendReasoning, PriceInput: model.Nullable[string](f.PriceInput),
 		PriceOutput: model.Nullable[string](f.PriceOutput), PriceCached: model.Nullable[string](f.PriceCached), Enabled: f.Enabled,
 		IsDefault: f.IsDefault}
 }

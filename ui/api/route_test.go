@@ -149,6 +149,13 @@ func checkModelServer(t *testing.T, d *document, a *apitest.Appliance, take func
 		header: map[string]string{"Content-Type": "application/octet-stream", "X-Model-Name": "own/mine:2"}})
 	take(step{name: "import nothing", method: "POST", path: "/model-server/import?name=mine", header: octets, status: 400, has: []string{`"field":"size"`}})
 	take(step{name: "delete", method: "DELETE", path: "/model-server/models/own/mine:2", status: 204})
+	if all, err := a.Client.Models(t.Context()); err != nil || len(all) == 0 {
+		t.Errorf("%d models, %v", len(all), err)
+	} else {
+		take(step{name: "probe", method: "POST", path: "/models/" + string(all[0].ID) + "/probe", status: 200,
+			has: []string{`"status":"streaming"`, `"status":"done"`, `"findings":[`, `"name":"window"`}})
+	}
+	take(step{name: "probe none", method: "POST", path: "/models/" + string(chat.ZeroModelConfig) + "/probe", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "delete none", method: "DELETE", path: "/model-server/models/nowhere", status: 404})
 	c, err := a.Client.ImportModel(t.Context(), "typed", bytes.NewReader([]byte(gguf)), int64(len(gguf)), nil)
 	if err != nil || c == nil {

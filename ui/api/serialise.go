@@ -132,9 +132,25 @@ func shownModel(m *chat.ModelConfig) client.ModelConfig {
 	if capabilities == nil {
 		capabilities = []string{}
 	}
-	return client.ModelConfig{ID: m.ID, Name: m.Name, Provider: m.Provider, BaseURL: m.BaseURL, HasAPIKey: m.HasAPIKey, Model: m.Model, ContextLimit: m.ContextLimit,
+	out := client.ModelConfig{ID: m.ID, Name: m.Name, Provider: m.Provider, BaseURL: m.BaseURL, HasAPIKey: m.HasAPIKey, Model: m.Model, ContextLimit: m.ContextLimit,
 		Options: m.Options, CompactionThreshold: m.CompactionThreshold, Tools: m.Tools, PriceInput: m.PriceInput, PriceOutput: m.PriceOutput,
-		PriceCached: m.PriceCached, Enabled: m.Enabled, IsDefault: m.IsDefault, Capabilities: capabilities, CreatedAt: client.At(m.CreatedAt)}
+		PriceCached: m.PriceCached, Enabled: m.Enabled, IsDefault: m.IsDefault, Capabilities: capabilities, CreatedAt: client.At(m.CreatedAt),
+		SendReasoning: m.SendReasoning, Probe: shownProbe(m.Probe)}
+	if m.Tools == chat.ToolsAuto {
+		out.FoundTools = m.Protocol()
+	}
+	if f := m.ProbeFailed; f != nil {
+		out.ProbeFailed = &client.ProbeFailed{At: client.At(f.At), Reason: f.Reason}
+	}
+	return out
+}
+
+func shownProbe(p *chat.Probe) *client.Probe {
+	if p == nil {
+		return nil
+	}
+	return &client.Probe{At: client.At(p.At), TookMS: p.TookMS, Window: p.Window, RealWindow: orNull(p.RealWindow), PrefillSpeed: orNull(p.PrefillSpeed),
+		EvalSpeed: orNull(p.EvalSpeed), Findings: append([]chat.Finding{}, p.Findings...)}
 }
 
 func shownWorkspace(w *chat.WorkspaceRecord) client.Workspace {

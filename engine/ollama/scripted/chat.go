@@ -92,6 +92,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		st.prompt = window
 	}
 	st.limit = window - st.prompt
+	if m.Cuts > 0 {
+		st.prompt = min(st.prompt, m.Cuts)
+	}
 	if c.Options.NumPredict > 0 {
 		st.limit = min(st.limit, c.Options.NumPredict)
 	}
@@ -196,6 +199,9 @@ func (s *stream) play(reply *Reply) {
 	last.Done, last.Reason = true, reason
 	last.Total, last.Load, last.Prompt, last.Eval = int64(took), int64(s.loading)+1, s.prompt, eval
 	last.PromptNS, last.EvalNS = 1, max(1, int64(took-s.loading))
+	if s.model.Reads > 0 {
+		last.PromptNS = int64(time.Second) / int64(s.model.Reads) * int64(s.prompt)
+	}
 	s.out.line(last)
 }
 

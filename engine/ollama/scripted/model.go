@@ -22,6 +22,10 @@ type Model struct {
 	// Load is how long loading takes; Pace, the time between two pieces of a reply.
 	Load time.Duration
 	Pace time.Duration
+	// Reads is the reading speed that it reports, in tokens per second; 0 reports next to no time. Cuts is the number of tokens that it
+	// reads of a prompt, without a word about the rest; 0 is all.
+	Reads int
+	Cuts  int
 	// Early lists the model while it loads, with an expiry counted from the moment of the question, as real servers do.
 	Early bool
 	// Scripts answer first, then Answer, then Fallback.

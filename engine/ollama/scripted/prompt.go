@@ -57,7 +57,7 @@ type Result struct {
 
 // nudges begin user messages that an engine adds by itself; the task is the one before.
 var nudges = [...]string{"Your previous reply was cut off", "Your last reply was empty", "Your last tool call could not be read",
-	"You made the same call", "<workspace-context>"}
+	"You made the same call", "You said what you will do", "<workspace-context>"}
 
 // task is the index of the newest user message that is not a nudge, -1 without one.
 func (p *Prompt) task() int {

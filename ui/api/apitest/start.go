@@ -24,6 +24,7 @@ import (
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/openai"
+	"holdfast/engine/probe"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -116,7 +117,11 @@ func Start(t testing.TB, o Options) *Appliance {
 	must(t, err)
 	a.Usage = usage.New(a.Store, o.Log, nil)
 	a.parts.search = search.New(search.Options{Store: a.Store, Log: o.Log})
-	a.Engine = engine.New(engine.Options{Store: a.Store, Model: call.New(adapter, o.Calls), Tools: set, Configs: model.Resolve,
+	calls := call.New(adapter, o.Calls)
+	models.AllowProbe(func(ctx context.Context, c chat.ModelConfig, window int64, progress func(chat.Progress)) (chat.Probe, error) {
+		return probe.Run(ctx, calls, probe.Input{Config: c, Window: window}, progress)
+	})
+	a.Engine = engine.New(engine.Options{Store: a.Store, Model: calls, Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
 		Committed:  a.parts.search.Committed,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})

@@ -23,7 +23,12 @@ type ModelConfig struct {
 	ContextLimit        *int64       `json:"context_limit"`
 	Options             chat.Options `json:"options"`
 	CompactionThreshold *int         `json:"compaction_threshold"`
-	Tools               string       `json:"tools"`
+	// Tools is auto, native, text, json or off. FoundTools is what auto begins with: native, or text or json since the model was found to
+	// make no native calls; "" for the others.
+	Tools      string `json:"tools"`
+	FoundTools string `json:"found_tools"`
+	// SendReasoning: what the model thought goes back to it.
+	SendReasoning bool `json:"send_reasoning"`
 	// Prices are decimal strings per million tokens; null is none, "0" is free.
 	PriceInput   *string  `json:"price_input"`
 	PriceOutput  *string  `json:"price_output"`
@@ -31,7 +36,29 @@ type ModelConfig struct {
 	Enabled      bool     `json:"enabled"`
 	IsDefault    bool     `json:"is_default"`
 	Capabilities []string `json:"capabilities"`
-	CreatedAt    Time     `json:"created_at"`
+	// Probe is the last capability test that came to an end, ProbeFailed why a later one did not; null without one.
+	Probe       *Probe       `json:"probe"`
+	ProbeFailed *ProbeFailed `json:"probe_failed"`
+	CreatedAt   Time         `json:"created_at"`
+}
+
+// Probe is what a capability test found out.
+type Probe struct {
+	At     Time  `json:"at"`
+	TookMS int64 `json:"took_ms"`
+	// Window is num_ctx during the test; RealWindow how many tokens were seen to be read, null when that was not measured.
+	Window     int64  `json:"window"`
+	RealWindow *int64 `json:"real_window"`
+	// Speeds are in tokens per second, null when the server does not tell.
+	PrefillSpeed *float64       `json:"prefill_speed"`
+	EvalSpeed    *float64       `json:"eval_speed"`
+	Findings     []chat.Finding `json:"findings"`
+}
+
+// ProbeFailed is why a capability test came to no result.
+type ProbeFailed struct {
+	At     Time   `json:"at"`
+	Reason string `json:"reason"`
 }
 
 // ModelPage holds all Model configs, the default first.
@@ -51,6 +78,7 @@ type ModelFields struct {
 	Options             *chat.Options    `json:"options,omitempty"`
 	CompactionThreshold Nullable[int]    `json:"compaction_threshold,omitzero"`
 	Tools               *string          `json:"tools,omitempty"`
+	SendReasoning       *bool            `json:"send_reasoning,omitempty"`
 	PriceInput          Nullable[string] `json:"price_input,omitzero"`
 	PriceOutput         Nullable[string] `json:"price_output,omitzero"`
 	PriceCached         Nullable[string] `json:"price_cached,omitzero"`
@@ -114,6 +142,15 @@ func (c *Client) UpdateModel(ctx context.Context, id chat.ModelConfigID, in Mode
 // DeleteModel removes a Model config; the model stays on the server.
 func (c *Client) DeleteModel(ctx context.Context, id chat.ModelConfigID) error {
 	return c.call(ctx, http.MethodDelete, modelPath(id), nil, nil, nil)
+}
+
+// ProbeModel tests what a model can do and keeps the result with its config; progress may be nil. It can take minutes.
+func (c *Client) ProbeModel(ctx context.Context, id chat.ModelConfigID, progress func(Transfer)) (*ModelConfig, error) {
+	req, err := c.request(ctx, http.MethodPost, modelPath(id)+"/probe", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.transfer(req, progress)
 }
 
 func modelPath(id chat.ModelConfigID) string { return "/models/" + url.PathEscape(string(id)) }

@@ -42,7 +42,7 @@ type Pull struct {
 	Name string `json:"name"`
 }
 
-// Transfer is one message of the stream of a pull or an import. The last one has the Model config (null for a model that cannot
+// Transfer is one message of the stream of a pull, an import or a capability test. The last one has the Model config (null for a model that cannot
 // chat) and the status done, or an error.
 type Transfer struct {
 	Status         string       `json:"status"`
