@@ -26,11 +26,11 @@ type Options struct {
 	// NumPredict caps the output of a reply in tokens.
 	NumPredict *int `json:"num_predict,omitempty"`
 	// Load options: a model whose requests differ in them is loaded anew. NumGPU is how many layers the graphics card takes.
-	NumBatch  *int  `json:"num_batch,omitempty"`
-	NumGPU    *int  `json:"num_gpu,omitempty"`
-	MainGPU   *int  `json:"main_gpu,omitempty"`
-	NumThread *int  `json:"num_thread,omitempty"`
-	UseMMap   *bool `json:"use_mmap,omitempty"`
+	NumBatch *int  `json:"num_batch,omitempty"`
+	NumGPU   *int  `json:"num_gpu,omitempty"`
+	MainGPU  *int  `json:"main_gpu,omitempty"`
+	NumCores *int  `json:"num_thread,omitempty"`
+	UseMMap  *bool `json:"use_mmap,omitempty"`
 	// KeepAlive is a Go duration such as "30m"; "-1" keeps the model loaded, "" is the adapter's default (30m).
 	KeepAlive string `json:"keep_alive,omitempty"`
 	// Think is "", "true", "false", "low", "medium" or "high".

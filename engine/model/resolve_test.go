@@ -197,7 +197,7 @@ func TestValidation(t *testing.T) {
 		{"options.num_batch", Fields{Options: &chat.Options{NumBatch: ptr(0)}}},
 		{"options.num_gpu", Fields{Options: &chat.Options{NumGPU: ptr(-1)}}},
 		{"options.main_gpu", Fields{Options: &chat.Options{MainGPU: ptr(-1)}}},
-		{"options.num_thread", Fields{Options: &chat.Options{NumThread: ptr(0)}}},
+		{"options.num_thread", Fields{Options: &chat.Options{NumCores: ptr(0)}}},
 		{"options.repeat_last_n", Fields{Options: &chat.Options{RepeatLastN: ptr(-2)}}},
 	} {
 		mine := s.create(t, fields("mine"))

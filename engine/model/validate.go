@@ -123,7 +123,7 @@ func checkOptions(c *chat.ModelConfig) []chat.Validation {
 	whole("num_batch", o.NumBatch, 1, maxBatch)
 	whole("num_gpu", o.NumGPU, 0, maxLayers)
 	whole("main_gpu", o.MainGPU, 0, maxGPU)
-	whole("num_thread", o.NumThread, 1, maxThreads)
+	whole("num_thread", o.NumCores, 1, maxThreads)
 	whole("repeat_last_n", o.RepeatLastN, -1, maxWindow)
 	if o.TopK != nil && (*o.TopK < 0 || *o.TopK > math.MaxInt32) {
 		bad("top_k", "0 or more")

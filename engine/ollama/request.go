@@ -95,7 +95,7 @@ func appendOptions(b []byte, req *chat.Request, window int) []byte {
 	b = appendInt(b, "num_batch", o.NumBatch)
 	b = appendInt(b, "num_gpu", o.NumGPU)
 	b = appendInt(b, "main_gpu", o.MainGPU)
-	b = appendInt(b, "num_thread", o.NumThread)
+	b = appendInt(b, "num_thread", o.NumCores)
 	if o.UseMMap != nil {
 		b = append(b, `,"use_mmap":`...)
 		b = strconv.AppendBool(b, *o.UseMMap)
