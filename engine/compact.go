@@ -66,7 +66,7 @@ func (r *run) summarise(built prompt.Built) (string, chat.Reply, error) {
 		text := ""
 		r.unwrapping()
 		var err error
-		reply, err = r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
+		reply, err = r.e.model.Stream(chat.WithPurpose(r.ctx, chat.UsageCompaction), req, func(d chat.Delta) error {
 			if d.Retry != nil {
 				text = ""
 				r.unwrapping()

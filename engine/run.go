@@ -51,7 +51,7 @@ type turn struct {
 
 func newRun(e *Engine, id chat.ID, lease chat.Lease) *run {
 	r := &run{e: e, id: id, lease: lease}
-	r.ctx, r.stop = context.WithCancelCause(context.Background())
+	r.ctx, r.stop = context.WithCancelCause(chat.WithOrigin(context.Background(), chat.Origin{Chat: id, Purpose: chat.UsageTurn}))
 	r.pace = &pacer{every: e.bounds.TouchEvery, touch: func() { e.feed.touch(id) }, watched: func() bool { return e.feed.watched(id) }}
 	r.save = newSaver(r)
 	return r

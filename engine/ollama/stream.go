@@ -99,6 +99,9 @@ func (c *call) run(ctx context.Context) (chat.Reply, error) {
 	if err != nil {
 		return chat.Reply{}, err
 	}
+	if c.req.Sent != nil {
+		c.req.Sent(c.a.base+"/api/chat", body)
+	}
 	resp, err := c.open(ctx, stop, body)
 	if err != nil {
 		return chat.Reply{}, err

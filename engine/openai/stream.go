@@ -85,6 +85,9 @@ func (c *call) run(ctx context.Context) error {
 	if c.key, err = c.a.key(ctx, c.req.ModelConfigID); err != nil {
 		return err
 	}
+	if c.req.Sent != nil {
+		c.req.Sent(c.a.base+"/chat/completions", body)
+	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	resp, err := c.send(reading, http.MethodPost, c.a.base+"/chat/completions", body)
