@@ -29,6 +29,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/usage"
@@ -216,7 +217,12 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	h, err := wire(o, store, hidden, places, metrics, log)
+	asked, err := openRuns(ctx, o.data, store, hidden, log)
+	if err != nil {
+		return errors.Join(err, closePlaces(places, time.Now().Add(shutdownTime)))
+	}
+	defer asked.Close()
+	h, err := wire(o, store, hidden, places, asked, metrics, log)
 	if err != nil {
 		return errors.Join(err, closePlaces(places, time.Now().Add(shutdownTime)))
 	}
@@ -254,7 +260,7 @@ type house struct {
 }
 
 // wire makes the rooms and hands each what it needs. It touches neither network nor store.
-func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Workspaces, metrics *metric.Registry, log *slog.Logger) (*house, error) {
+func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Workspaces, asked *runs, metrics *metric.Registry, log *slog.Logger) (*house, error) {
 	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
 		address, err := ollama.ParseURL(url)
 		if err != nil {
@@ -287,8 +293,8 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
 	models.AllowProbe(prober(calls))
 	find := search.New(search.Options{Store: store, Log: log})
-	eng := engine.New(engine.Options{Store: store, Model: calls, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
-		Forget: places.Forget, HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
+	eng := engine.New(engine.Options{Store: store, Model: runlog.Record(calls, asked.Log), Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
+		Forget: asked.forgetting(places.Forget), HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Metric: metrics, Log: log, Bounds: o.bounds})
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
@@ -298,12 +304,13 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
 		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
-		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Log: log, Dev: o.develop.gallery,
+		asks := runlog.NewGuarded(asked.room, guard)
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Log: log,
+		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, pages, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/file"
 	"holdfast/engine/model"
+	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/usage"
@@ -32,6 +33,7 @@ type Options struct {
 	Usage      *usage.Guarded
 	Settings   *site.Guarded
 	Files      *file.Guarded
+	Runs       *runlog.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string
@@ -104,6 +106,9 @@ func (s *Site) Routes() []gate.Route {
 		user("GET /archive", s.archivePage),
 		stream("GET /archive/stream", s.archiveStream),
 		{Pattern: "GET /chats/{id}/rows/{message}/{call}", Policy: gate.User, Handler: http.HandlerFunc(s.row), Kind: gate.Intent},
+		user("GET /chats/{id}/runs", s.runs),
+		user("GET /chats/{id}/runs/{run}", s.run),
+		user("GET /chats/{id}/runs/{run}/request", s.runRequest),
 		user("POST /chats/{id}/older", s.older),
 		user("POST /chats/{id}/messages", s.send),
 		{Pattern: "GET /chats/{id}/messages/{n}/edit", Policy: gate.User, Handler: http.HandlerFunc(s.editor), Kind: gate.Intent},

@@ -141,16 +141,5 @@ func (l *Log) each(day string, id chat.ID, fn func(Run, []byte) (more bool)) (un
 	}
 }
 
-// commonPrefix is how many bytes two texts begin with together.
-func commonPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}
-
 // plainID keeps an id from being a path.
 func plainID(id chat.ID) bool { return id != "" && !strings.ContainsAny(string(id), `/\.`) }

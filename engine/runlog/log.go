@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"holdfast/engine/chat"
@@ -287,6 +288,12 @@ func (w *writer) sweep() {
 			continue
 		}
 		w.total -= f.size
+	}
+	for _, day := range days {
+		// One that still holds calls stays.
+		if e := os.Remove(filepath.Join(l.dir, day)); e != nil && !errors.Is(e, syscall.ENOTEMPTY) && !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
 	}
 	if err != nil {
 		w.complain("the run log could not be swept", err)

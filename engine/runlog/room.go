@@ -119,8 +119,8 @@ type GetInput struct {
 	RunID  string
 }
 
-// GetOutput is one call with its texts. Reused says with how many bytes of the Chat's call before, of the same purpose, the request begins:
-// as much the server need not read anew. It is -1 when there was none.
+// GetOutput is one call with its texts. Reused is how many bytes of tools and messages, from the first on, are as in the Chat's call
+// before of the same purpose: as much the server need not read anew. It is -1 when there was none.
 type GetOutput struct {
 	Run    Run
 	Texts  Texts
@@ -161,7 +161,7 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (GetOutpu
 	}
 	if last := before[out.Run.Purpose+" "+out.Run.Model]; last != nil {
 		if texts, err := decodeTexts(last); err == nil {
-			out.Reused = commonPrefix(texts.Request, out.Texts.Request)
+			out.Reused = samePieces(texts.Request, out.Texts.Request)
 		}
 	}
 	return out, nil

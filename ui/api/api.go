@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/file"
 	"holdfast/engine/model"
+	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/usage"
@@ -26,6 +27,7 @@ type Options struct {
 	Usage      *usage.Guarded
 	Files      *file.Guarded
 	Settings   *site.Guarded
+	Runs       *runlog.Guarded
 	Log        *slog.Logger
 	Version    string
 	// Store gives the store's state and the reason for it, "" when it is ok.
@@ -50,7 +52,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

@@ -62,6 +62,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkStreamRoute(t, a, d)
 	checkSite(t, a, take)
 	checkFiles(t, a, take)
+	checkRuns(t, a, take)
 	checkUsage(t, a, take)
 	if left := d.uncalled(); len(left) > 0 {
 		t.Errorf("no test saw: %s", strings.Join(left, ", "))

@@ -59,11 +59,15 @@ func shownMessage(m *chat.Message) client.Message {
 	out := client.Message{ID: m.ID, ChatID: m.ChatID, Role: m.Role, Content: shownParts(m.Content), CreatedAt: client.At(m.CreatedAt),
 		CreatedBy: orNull(m.CreatedBy), ModelConfigID: orNull(m.ModelConfigID), Partial: m.Partial, FinishReason: m.FinishReason,
 		CostMicros: m.CostMicros, RuntimeMS: m.RuntimeMS, Boundary: m.Boundary}
-	if u := m.Usage; u != nil {
-		out.Usage = &client.TokenUsage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
-			ReasoningTokens: u.ReasoningTokens, CacheReadTokens: u.CacheReadTokens, ContextLimit: u.ContextLimit}
+	if m.Usage != nil {
+		out.Usage = shownTokens(m.Usage)
 	}
 	return out
+}
+
+func shownTokens(u *chat.Usage) *client.TokenUsage {
+	return &client.TokenUsage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
+		ReasoningTokens: u.ReasoningTokens, CacheReadTokens: u.CacheReadTokens, ContextLimit: u.ContextLimit}
 }
 
 func shownQueue(queue []*chat.QueuedMessage) []client.QueuedMessage {

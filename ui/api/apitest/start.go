@@ -25,6 +25,7 @@ import (
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/openai"
 	"holdfast/engine/probe"
+	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -57,6 +58,8 @@ type Options struct {
 	// Keepalive of streams, 0 is the API's own.
 	Keepalive time.Duration
 	Log       *slog.Logger
+	// Clean takes secrets out of the run log; nil leaves all in.
+	Clean func(string) string
 	// Socket listens on this path, too; "" listens on none.
 	Socket string
 }
@@ -81,6 +84,7 @@ type Appliance struct {
 type parts struct {
 	places  *agentside.Workspaces
 	search  *search.Room
+	runs    *runlog.Room
 	running *scripted.Running
 	server  *http.Server
 	served  chan error
@@ -117,12 +121,17 @@ func Start(t testing.TB, o Options) *Appliance {
 	must(t, err)
 	a.Usage = usage.New(a.Store, o.Log, nil)
 	a.parts.search = search.New(search.Options{Store: a.Store, Log: o.Log})
+	runs, err := runlog.Open(filepath.Join(o.Dir, "runlog"), runlog.Options{Clean: o.Clean, Log: o.Log})
+	must(t, err)
+	t.Cleanup(runs.Close)
+	a.parts.runs, err = runlog.New(t.Context(), a.Store, runs)
+	must(t, err)
 	calls := call.New(adapter, o.Calls)
 	models.AllowProbe(func(ctx context.Context, c chat.ModelConfig, window int64, progress func(chat.Progress)) (chat.Probe, error) {
 		return probe.Run(ctx, calls, probe.Input{Config: c, Window: window}, progress)
 	})
-	a.Engine = engine.New(engine.Options{Store: a.Store, Model: calls, Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
-		Committed:  a.parts.search.Committed,
+	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
+		Committed: a.parts.search.Committed, Forget: runs.Forget,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	allowOthers(t, a.Dir, models)
@@ -159,7 +168,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

@@ -1,0 +1,32 @@
+package gallery
+
+import (
+	"github.com/a-h/templ"
+
+	"holdfast/ui/text"
+	"holdfast/ui/view"
+)
+
+// modelCalls are the list of a chat's calls and one call, in their states.
+func modelCalls() []specimen {
+	rows := []view.RunRow{
+		{Href: "/gallery/", When: "20 Nov, 14:31:08", Purpose: "Turn", Model: "qwen3-coder:30b", In: "18,402", Out: "311", First: "2.1 s", Took: "9.4 s", State: "whole", Icon: "i-check", Tone: "ok"},
+		{Href: "/gallery/", When: "20 Nov, 14:30:41", Purpose: "Turn", Model: "qwen3-coder:30b", In: "17,960", Out: "32,000", First: "3 s", Took: "18 min", State: "cut at the limit", Icon: "i-alert", Tone: "warn"},
+		{Href: "/gallery/", When: "20 Nov, 14:29:55", Purpose: "Compaction", Model: "hf.co/unsloth/Qwen3-VL-8B-Instruct-GGUF:UD-Q4_K_XL", Took: "1.0 s", State: "failed, 3 attempts", Icon: "i-fail", Tone: "danger"},
+		{Href: "/gallery/", When: "20 Nov, 14:29:02", Purpose: "Turn", Model: "qwen3-coder:30b", First: "0.9 s", Took: "4.0 s", State: "stopped", Icon: "i-skip", Tone: "faint"},
+	}
+	body := view.RunPage{Run: view.RunRow{State: "failed, 3 attempts", Icon: "i-fail"}, Problem: "The model server failed. llama runner process has terminated: exit status 2",
+		Facts:    []view.RunFact{{Name: "In all", Value: "9.4 s"}, {Name: "Loading the model", Value: "4.0 s"}, {Name: "Tokens in", Value: "18,402"}, {Name: "Speed", Value: "41.2", Unit: "tokens/s"}},
+		Attempts: []view.RunAttempt{{When: "14:29:55", Message: "The model server is busy. (status 503)", Next: "again after 1.0 s"}},
+		Reused:   "The first 61.2 KB of 64.0 KB are as in the call before, 95 %: the server need not read them anew while it holds them.",
+		Parts: []view.RunPart{{Kind: "tools", Begins: "execute, process_output, read_file, write_file, edit_files, search_files", Tokens: "2,310", Size: "7.9 KB", Share: 12},
+			{Kind: "system", Begins: "You are Holdfast, a coding agent on a person's own machine.", Tokens: "1,204", Size: "4.1 KB", Share: 6}, {Kind: "user", Begins: "Retry the tide feed with backoff", Tokens: "14,888", Size: "52.0 KB", Share: 82}},
+		Reasoning: "The feed fails for a moment at low tide, so a retry is enough.", Answer: "I read the fetcher first.",
+		Calls:   []view.RunCall{{Name: "read_file", Args: text.Source("request.json", "1\t{\n2\t  \"path\": \"feed/fetch.go\"\n3\t}")}},
+		Request: text.Source("request.json", "1\t{\n2\t  \"model\": \"qwen3-coder:30b\",\n3\t  \"stream\": true\n4\t}"), Size: "64.0 KB", Exact: "/gallery/"}
+	return []specimen{
+		{"A list", "", []templ.Component{view.RunsTable(view.RunsPage{Runs: rows, More: "/gallery/", Left: "1 damaged entry cannot be shown."})}},
+		{"None", "", []templ.Component{view.RunsTable(view.RunsPage{})}},
+		{"One that failed", "", []templ.Component{view.RunBody(body)}},
+	}
+}
