@@ -145,12 +145,19 @@ func (s *simulated) create() {
 	s.alive[text] = true
 }
 
+// unarchive is the deed that archives a Chat, or takes it back.
+const unarchive = 10
+
 // act does one thing. A refusal with a reason is as good as a success; anything else is a fault.
 func (s *simulated) act() {
 	e, ctx, who := s.r.engine, context.Background(), s.r.who
 	v := s.r.view(s.id)
 	var err error
-	switch s.rnd.IntN(13) {
+	deed := s.rnd.IntN(13)
+	if v.Chat.Archived && s.rnd.IntN(2) == 0 {
+		deed = unarchive
+	}
+	switch deed {
 	case 0, 1, 2:
 		err = s.send(engine.BusyQueue)
 	case 3:
@@ -167,7 +174,7 @@ func (s *simulated) act() {
 		_, err = e.Compact(ctx, who, engine.CompactInput{ChatID: s.id})
 	case 9:
 		_, err = e.Clear(ctx, who, engine.ClearInput{ChatID: s.id})
-	case 10:
+	case unarchive:
 		archived := !v.Chat.Archived
 		s.held = true
 		_, err = e.Amend(ctx, who, engine.AmendInput{ChatID: s.id, Archived: &archived})
