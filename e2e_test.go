@@ -82,6 +82,10 @@ func ownScripts() []gguf.Script {
 	return []gguf.Script{
 		nudged("swallowed call", lost), nudged("half a call", chat.TextEmpty), nudged("empty", chat.TextEmpty),
 		{Key: tale, Parts: parts, Loop: true},
+		{Key: "three small steps", Text: run("list_files", `{"path": "."}`)},
+		{Key: "three small steps+", Text: run("list_files", `{"path": "./"}`)},
+		{Key: "three small steps++", Text: run("execute", `{"command": "true"}`)},
+		{Key: "three small steps+++", Text: "Those were three steps."},
 		{Key: "append a line", Text: run("execute", `{"command": "echo line >> lines.txt; sleep 60", "timeout": "2m"}`)},
 		{Key: "append a line+", Text: "The line is there."},
 		{Key: "append a line-", Text: "The command was cut off."},
