@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"holdfast/engine/chat"
-	"holdfast/engine/prompt"
 	"holdfast/kv"
 )
 
@@ -43,7 +42,10 @@ func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 	}
 	// A Chat can be read when no model is left to answer in it.
 	if m, err := e.ports.configs(tx, c.ModelConfigID); err == nil {
-		b.config, b.compactAt = &m, prompt.Threshold(nil, m.CompactionThreshold)
+		b.config = &m
+		if b.compactAt, err = compactAt(tx, c, m); err != nil {
+			return nil, err
+		}
 	}
 	if c.Files > 0 {
 		if b.files, err = tx.ChatFiles(id); err != nil {

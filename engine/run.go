@@ -99,6 +99,11 @@ func (r *run) begin(c *chat.Chat) error {
 		if t.config, err = r.e.ports.configs(tx, c.ModelConfigID); err != nil {
 			return err
 		}
+		percent, err := compactAt(tx, c, t.config)
+		if err != nil {
+			return err
+		}
+		t.config.CompactionThreshold = &percent
 		if t.history, err = r.e.histories.read(tx, c); err != nil {
 			return err
 		}

@@ -6,24 +6,31 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/quick"
+	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
-// small chooses the model of a small generation for a Chat of the config own: see quick.Choose. Candidates are Model configs in order; those
-// that are gone or disabled are passed over.
-func (e *Engine) small(ctx context.Context, own chat.ModelConfig, candidates []chat.ModelConfigID) quick.Choice {
+// small chooses the model of a small generation for a Chat of the config own, see quick.Choose: from first, then the classifier's candidates,
+// in order. Those that are gone or disabled are passed over.
+func (e *Engine) small(ctx context.Context, own chat.ModelConfig, first ...chat.ModelConfigID) quick.Choice {
 	mine := quick.Choice{Config: own, Window: windowOf(own)}
 	if e.ports.seats == nil {
 		return mine
 	}
 	var all []chat.ModelConfig
+	candidates := first
 	err := e.store.View(ctx, func(tx *kv.Tx) error {
 		stored, err := tx.ModelConfigs()
+		if err != nil {
+			return err
+		}
 		for _, c := range stored {
 			if c.Enabled {
 				all = append(all, *c)
 			}
 		}
+		judges, err := site.ReadClassifier(tx)
+		candidates = append(candidates, judges.Candidates...)
 		return err
 	})
 	if err != nil {

@@ -90,7 +90,9 @@ func (r *run) build() (prompt.Built, error) {
 // maxOutput leaves the output cap to the prompt's default.
 const maxOutput = 0
 
-func (r *run) threshold() int { return prompt.Threshold(nil, r.t.config.CompactionThreshold) }
+func (r *run) threshold() int {
+	return chat.CompactionThreshold(nil, r.t.config.CompactionThreshold)
+}
 
 func (r *run) promptInput() prompt.Input {
 	t := &r.t

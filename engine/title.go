@@ -22,7 +22,7 @@ func (r *run) nameChat() {
 	ctx, cancel := context.WithTimeout(chat.WithOrigin(r.e.runner.ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageTitle}), titleTimeout)
 	defer cancel()
 	started := r.e.now()
-	small := r.e.small(ctx, r.t.config, nil)
+	small := r.e.small(ctx, r.t.config)
 	title, counts, err := quick.Title(ctx, r.e.model, small.Request(), first, "")
 	if err != nil {
 		r.e.meters.titles.Inc("title", "error")

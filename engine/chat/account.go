@@ -18,6 +18,33 @@ type User struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Disabled people cannot sign in, and none of their credentials is taken; what is theirs stays.
 	Disabled bool `json:"disabled,omitempty"`
+	// CompactionThresholds are the person's own, in percent of the window by Model config; those of configs that are gone count for nothing.
+	CompactionThresholds map[ModelConfigID]int `json:"compaction_thresholds,omitempty"`
+}
+
+// Threshold is the person's own compaction threshold for a Model config, nil for none.
+func (u *User) Threshold(id ModelConfigID) *int {
+	n, ok := u.CompactionThresholds[id]
+	if !ok {
+		return nil
+	}
+	return &n
+}
+
+// DefaultThreshold is the share of the window, in percent, at which a Chat is compacted where nobody chose another one.
+const DefaultThreshold = 70
+
+// CompactionThreshold gives the percent value that counts: the user's, else the Model config's, else DefaultThreshold; what is outside
+// 0..100 counts as DefaultThreshold.
+func CompactionThreshold(user, config *int) int {
+	chosen := user
+	if chosen == nil {
+		chosen = config
+	}
+	if chosen == nil || *chosen < 0 || *chosen > 100 {
+		return DefaultThreshold
+	}
+	return *chosen
 }
 
 // Token is an API token; only the SHA-256 of its text is kept.

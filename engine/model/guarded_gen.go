@@ -85,9 +85,19 @@ func (g *Guarded) Pull(ctx context.Context, p chat.Principal, in PullInput) (cha
 	return account.Run(ctx, g.guard, "model.Pull", policyPull, p, in, g.room.Pull)
 }
 
+// SetThreshold is Room.SetThreshold under policySetThreshold.
+func (g *Guarded) SetThreshold(ctx context.Context, p chat.Principal, in SetThresholdInput) (Threshold, error) {
+	return account.Run(ctx, g.guard, "model.SetThreshold", policySetThreshold, p, in, g.room.SetThreshold)
+}
+
 // Status is Room.Status under policyStatus.
 func (g *Guarded) Status(ctx context.Context, p chat.Principal, in StatusInput) (chat.ServerStatus, error) {
 	return account.Run(ctx, g.guard, "model.Status", policyStatus, p, in, g.room.Status)
+}
+
+// Threshold is Room.Threshold under policyThreshold.
+func (g *Guarded) Threshold(ctx context.Context, p chat.Principal, in ThresholdInput) (Threshold, error) {
+	return account.Run(ctx, g.guard, "model.Threshold", policyThreshold, p, in, g.room.Threshold)
 }
 
 // Update is Room.Update under policyUpdate.

@@ -15,6 +15,8 @@ var (
 	policyStatus          = account.Anyone[StatusInput]()
 	policyInstalled       = account.Anyone[InstalledInput]()
 	policyOffered         = account.AdminWrites[OfferedInput]()
+	policyThreshold       = account.Anyone[ThresholdInput]()
+	policySetThreshold    = account.AnyoneWrites[SetThresholdInput]()
 	policyProbe           = account.AdminWrites[ProbeInput]()
 	policyPull            = account.AdminWrites[PullInput]()
 	policyImport          = account.AdminWrites[ImportInput]()

@@ -8,11 +8,8 @@ import (
 	"holdfast/engine/chat"
 )
 
-// DefaultThreshold is the share of the window, in percent, at which a Chat is compacted; MaxCompactions is how often in one Turn.
-const (
-	DefaultThreshold = 70
-	MaxCompactions   = 3
-)
+// MaxCompactions is how often a Chat is compacted in one Turn.
+const MaxCompactions = 3
 
 // messageBytes is what a template adds around a message or a tool definition, about.
 const messageBytes = 16
@@ -118,19 +115,6 @@ func NewestFits(built Built, maxOutput int) bool {
 	}
 	window := req.Options.NumCtx
 	return (bytes+bytesPerToken-1)/bytesPerToken+int64(Reserve(maxOutput, window)) <= int64(window)
-}
-
-// Threshold gives the percent value that counts: the user's, else the model config's, else DefaultThreshold; what is outside
-// 0..100 counts as DefaultThreshold.
-func Threshold(user, config *int) int {
-	chosen := user
-	if chosen == nil {
-		chosen = config
-	}
-	if chosen == nil || *chosen < 0 || *chosen > 100 {
-		return DefaultThreshold
-	}
-	return *chosen
 }
 
 // ThresholdReached is the percent rule: whether to compact after a Step or at a Turn's start. It rests at 100, while nothing was

@@ -137,7 +137,7 @@ func TestThresholdReached(t *testing.T) {
 		user, config *int
 		want         int
 	}{{nil, nil, 70}, {n(50), n(60), 50}, {nil, n(60), 60}, {n(101), n(60), 70}, {n(-1), nil, 70}, {n(0), nil, 0}, {nil, n(100), 100}} {
-		if got := Threshold(c.user, c.config); got != c.want {
+		if got := chat.CompactionThreshold(c.user, c.config); got != c.want {
 			t.Errorf("Threshold = %d, want %d", got, c.want)
 		}
 	}

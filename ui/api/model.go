@@ -11,7 +11,7 @@ import (
 )
 
 func (a *API) modelEndpoints() []endpoint {
-	const one = "/models/{id}"
+	const one, threshold = "/models/{id}", "/chats/config/user-compaction-thresholds/{id}"
 	config := map[int]any{http.StatusOK: client.ModelConfig{}}
 	return []endpoint{
 		{method: http.MethodGet, path: "/models", summary: "List model configs, the default first.",
@@ -23,6 +23,10 @@ func (a *API) modelEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.updateModel), out: config},
 		{method: http.MethodPost, path: one + "/probe", summary: "Test what a model can do and keep the result with its config (admin); a stream of progress.",
 			handler: http.HandlerFunc(a.probe), streams: client.Transfer{}},
+		{method: http.MethodGet, path: threshold, summary: "Get at how much of its window one's own chats with a model are compacted.",
+			handler: answer(a, http.StatusOK, a.threshold), out: map[int]any{http.StatusOK: client.Threshold{}}},
+		{method: http.MethodPut, path: threshold, summary: "Set at how much of its window one's own chats with a model are compacted; null goes back to the model's.",
+			in: client.ThresholdUpdate{}, handler: answer(a, http.StatusOK, a.setThreshold), out: map[int]any{http.StatusOK: client.Threshold{}}},
 		{method: http.MethodDelete, path: one, summary: "Delete a model config; its chats go on with the default (admin).",
 			handler: answer(a, http.StatusNoContent, a.deleteModel), out: map[int]any{http.StatusNoContent: nil}},
 	}
@@ -66,6 +70,16 @@ func (a *API) probe(w http.ResponseWriter, r *http.Request) {
 	a.transfer(w, r, func(ctx context.Context, progress func(chat.Progress)) (chat.ModelConfig, error) {
 		return a.o.Models.Probe(ctx, q.who, model.ProbeInput{ID: modelID(q), Progress: progress})
 	})
+}
+
+func (a *API) threshold(q *request, _ none) (client.Threshold, error) {
+	out, err := a.o.Models.Threshold(q.ctx(), q.who, model.ThresholdInput{ID: modelID(q)})
+	return client.Threshold{ThresholdPercent: out.Own, Effective: out.Percent}, err
+}
+
+func (a *API) setThreshold(q *request, in client.ThresholdUpdate) (client.Threshold, error) {
+	out, err := a.o.Models.SetThreshold(q.ctx(), q.who, model.SetThresholdInput{ID: modelID(q), Percent: in.ThresholdPercent})
+	return client.Threshold{ThresholdPercent: out.Own, Effective: out.Percent}, err
 }
 
 func modelID(q *request) chat.ModelConfigID { return chat.ModelConfigID(q.http.PathValue("id")) }

@@ -108,6 +108,12 @@ func checkModels(t *testing.T, take func(step) []byte) {
 	take(step{name: "get", method: "GET", path: "/models/" + id, status: 200, has: []string{`"price_input":"3"`}})
 	take(step{name: "change", method: "PATCH", path: "/models/" + id, body: `{"price_input":null,"context_limit":4096}`, status: 200,
 		has: []string{`"price_input":null`, `"context_limit":4096`, `"name":"second"`}})
+	own := "/chats/config/user-compaction-thresholds/" + id
+	take(step{name: "no threshold", method: "GET", path: own, status: 200, has: []string{`"threshold_percent":null`, `"effective_percent":70`}})
+	take(step{name: "a threshold", method: "PUT", path: own, body: `{"threshold_percent":55}`, status: 200, has: []string{`"threshold_percent":55`, `"effective_percent":55`}})
+	take(step{name: "a bad threshold", method: "PUT", path: own, body: `{"threshold_percent":101}`, status: 400, has: []string{`"field":"threshold_percent"`}})
+	take(step{name: "the model's", method: "PUT", path: own, body: `{"threshold_percent":null}`, status: 200, has: []string{`"effective_percent":70`}})
+	take(step{name: "of no model", method: "GET", path: "/chats/config/user-compaction-thresholds/x", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "delete", method: "DELETE", path: "/models/" + id, status: 204})
 	take(step{name: "get deleted", method: "GET", path: "/models/" + id, status: 404})
 	checkOtherModel(t, take)

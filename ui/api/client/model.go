@@ -144,6 +144,34 @@ func (c *Client) DeleteModel(ctx context.Context, id chat.ModelConfigID) error {
 	return c.call(ctx, http.MethodDelete, modelPath(id), nil, nil, nil)
 }
 
+// Threshold is at how much of its window, in percent, one's own chats with a model are compacted: 100 is never. ThresholdPercent is null where
+// one chose nothing; Effective is what counts.
+type Threshold struct {
+	ThresholdPercent *int `json:"threshold_percent"`
+	Effective        int  `json:"effective_percent"`
+}
+
+// ThresholdUpdate is one's choice; null goes back to the model's.
+type ThresholdUpdate struct {
+	ThresholdPercent *int `json:"threshold_percent"`
+}
+
+// Threshold gives at how much of its window one's own chats with a model are compacted.
+func (c *Client) Threshold(ctx context.Context, id chat.ModelConfigID) (Threshold, error) {
+	var out Threshold
+	return out, c.call(ctx, http.MethodGet, thresholdPath(id), nil, nil, &out)
+}
+
+// SetThreshold sets it; nil goes back to the model's.
+func (c *Client) SetThreshold(ctx context.Context, id chat.ModelConfigID, percent *int) (Threshold, error) {
+	var out Threshold
+	return out, c.call(ctx, http.MethodPut, thresholdPath(id), nil, ThresholdUpdate{ThresholdPercent: percent}, &out)
+}
+
+func thresholdPath(id chat.ModelConfigID) string {
+	return "/chats/config/user-compaction-thresholds/" + url.PathEscape(string(id))
+}
+
 // ProbeModel tests what a model can do and keeps the result with its config; progress may be nil. It can take minutes.
 func (c *Client) ProbeModel(ctx context.Context, id chat.ModelConfigID, progress func(Transfer)) (*ModelConfig, error) {
 	req, err := c.request(ctx, http.MethodPost, modelPath(id)+"/probe", nil, nil)
