@@ -70,9 +70,19 @@ func (g *Guarded) EditQueued(ctx context.Context, p chat.Principal, in EditQueue
 	return account.Run(ctx, g.guard, "engine.EditQueued", policyEditQueued, p, in, g.room.EditQueued)
 }
 
+// Fork is Engine.Fork under policyFork.
+func (g *Guarded) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*chat.Chat, error) {
+	return account.Run(ctx, g.guard, "engine.Fork", policyFork, p, in, g.room.Fork)
+}
+
 // Get is Engine.Get under policyGet.
 func (g *Guarded) Get(ctx context.Context, p chat.Principal, in GetInput) (*chat.Chat, error) {
 	return account.Run(ctx, g.guard, "engine.Get", policyGet, p, in, g.room.Get)
+}
+
+// Import is Engine.Import under policyImport.
+func (g *Guarded) Import(ctx context.Context, p chat.Principal, in ImportInput) (*chat.Chat, error) {
+	return account.Run(ctx, g.guard, "engine.Import", policyImport, p, in, g.room.Import)
 }
 
 // Interrupt is Engine.Interrupt under policyInterrupt.
@@ -128,6 +138,11 @@ func (g *Guarded) Send(ctx context.Context, p chat.Principal, in SendInput) (Sen
 // StopProcess is Engine.StopProcess under policyStopProcess.
 func (g *Guarded) StopProcess(ctx context.Context, p chat.Principal, in StopProcessInput) (Done, error) {
 	return account.Run(ctx, g.guard, "engine.StopProcess", policyStopProcess, p, in, g.room.StopProcess)
+}
+
+// Transcript is Engine.Transcript under policyTranscript.
+func (g *Guarded) Transcript(ctx context.Context, p chat.Principal, in TranscriptInput) (Transcript, error) {
+	return account.Run(ctx, g.guard, "engine.Transcript", policyTranscript, p, in, g.room.Transcript)
 }
 
 // Unread is Engine.Unread under policyUnread.

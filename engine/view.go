@@ -128,6 +128,10 @@ func shown(m *chat.Message) bool {
 	return m.Visibility != chat.VisibleModel && (m.Role != chat.RoleSystem || m.Boundary != "")
 }
 
+func shownToPeople(m *chat.Message) bool {
+	return m.Visibility != chat.VisibleModel && (m.Role != chat.RoleSystem || m.Boundary != "")
+}
+
 func restorable(tx *kv.Tx, id chat.ID) (map[chat.MessageID]int, error) {
 	all, err := tx.Checkpoints(id, 0)
 	if err != nil || len(all) == 0 {

@@ -60,6 +60,12 @@ func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) vi
 	if v.Workspace != nil {
 		out.Workspace, out.Untrusted = v.Workspace.Name, !v.Workspace.Trusted
 	}
+	if c.ForkedFrom != "" {
+		// The one that it was forked from may be gone, which is no fault of this one.
+		if from, err := s.chats.Get(ctx, p, engine.GetInput{ChatID: c.ForkedFrom}); err == nil {
+			out.Origin, out.OriginTitle = string(from.ID), from.Title
+		}
+	}
 	out.Dock = s.dock(v, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))
 	return out
 }

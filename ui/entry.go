@@ -245,7 +245,8 @@ func facts(turn []*chat.Message) *view.Meta {
 			out += *m.Usage.OutputTokens
 		}
 	}
-	meta := &view.Meta{}
+	last := turn[len(turn)-1]
+	meta := &view.Meta{ChatID: string(last.ChatID), Last: int64(last.ID)}
 	if runtime > 0 {
 		meta.Facts = append(meta.Facts, view.Took(runtime))
 	}

@@ -113,6 +113,7 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/messages", s.send),
 		{Pattern: "GET /chats/{id}/messages/{n}/edit", Policy: gate.User, Handler: http.HandlerFunc(s.editor), Kind: gate.Intent},
 		user("POST /chats/{id}/messages/{n}", s.edit),
+		form("POST /chats/{id}/fork", s.fork),
 		user("POST /chats/{id}/interrupt", s.interrupt),
 		user("POST /chats/{id}/retry", s.retry),
 		user("POST /chats/{id}/clear", s.clear),

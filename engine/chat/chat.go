@@ -11,6 +11,8 @@ type Chat struct {
 	OwnerID  UserID `json:"owner_id"`
 	ParentID ID     `json:"parent_chat_id,omitempty"`
 	RootID   ID     `json:"root_chat_id"`
+	// ForkedFrom is the Chat that this one began as a copy of; it may be gone.
+	ForkedFrom ID `json:"forked_from,omitempty"`
 
 	Title string `json:"title"`
 	// TitleFallback: the title was made from the first words and may still be replaced by a better one, once.

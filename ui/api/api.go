@@ -51,7 +51,7 @@ func New(o Options) *API {
 		o.Keepalive = 15 * time.Second
 	}
 	a := &API{o: o}
-	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
+	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
 		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
@@ -94,6 +94,8 @@ type endpoint struct {
 	// out is a zero value of the answer, by status; nil has no body. streams is one message of a stream.
 	out     map[int]any
 	streams any
+	// asText is the media type of another form of the answer, "" for none.
+	asText string
 }
 
 // parameter is one of the query.

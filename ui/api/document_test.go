@@ -94,6 +94,9 @@ func (d *document) judge(method, path string, res *http.Response, body []byte) e
 	if !ok {
 		return fmt.Errorf("%s: the document does not know the type %q", name, media)
 	}
+	if media == "text/markdown" {
+		return nil
+	}
 	if media != "text/event-stream" {
 		return d.fits(described["schema"].(map[string]any), body)
 	}

@@ -80,6 +80,9 @@ func (s *schemas) operation(e endpoint, refused object) object {
 		} else if e.rawOut && status == http.StatusOK {
 			a["content"] = content("*/*", object{"type": "string", "format": "binary"})
 		}
+		if e.asText != "" {
+			a["content"].(object)[e.asText] = object{"schema": object{"type": "string"}}
+		}
 		if e.keyed {
 			a["headers"] = object{"Idempotency-Replayed": object{"description": "true where the key was known: this is the first answer.",
 				"schema": object{"type": "string"}}}

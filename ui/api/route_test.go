@@ -58,6 +58,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkChats(t, a, take)
 	checkQueue(t, a, take)
 	checkEdit(t, a, take)
+	checkTranscripts(t, a, take)
 	checkCards(t, a, take)
 	checkStreamRoute(t, a, d)
 	checkSite(t, a, take)

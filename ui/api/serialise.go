@@ -15,7 +15,7 @@ func shownChat(c *chat.Chat, owner chat.Principal, phase chat.Phase, unread bool
 		labels = map[string]string{}
 	}
 	return client.Chat{ID: c.ID, OwnerID: c.OwnerID, OwnerName: owner.Name, WorkspaceID: orNull(c.WorkspaceID), ParentChatID: orNull(c.ParentID),
-		RootChatID: c.RootID, Title: c.Title, Status: c.State, Phase: phase, RestReason: orNull(c.RestReason), Archived: c.Archived,
+		RootChatID: c.RootID, ForkedFrom: orNull(c.ForkedFrom), Title: c.Title, Status: c.State, Phase: phase, RestReason: orNull(c.RestReason), Archived: c.Archived,
 		QueueHeld: queueHeld(c), PinOrder: c.PinOrder, Labels: labels, ModelConfigID: orNull(c.ModelConfigID),
 		ReasoningEffort: c.ReasoningEffort, LastError: shownError(c.LastError), LastTurnSummary: c.LastTurnSummary, HasUnread: unread,
 		Usage:     client.ContextUse{Tokens: c.Used.Tokens, Limit: orNull(c.Used.Limit)},

@@ -426,12 +426,27 @@ document.addEventListener('DOMContentLoaded', () => {
   document.addEventListener('keydown', keys)
   document.addEventListener('submit', e => {
     const file = e.target.querySelector('input[type=file]')
-    if (file) upload(e, file)
+    if (file && 'import' in e.target.dataset) importChat(e, file)
+    else if (file) upload(e, file)
   })
   tick()
   setInterval(() => { tick(); hint() }, 1000)
 })
 
+// An exported chat goes to the API as it is, which names what it does not take.
+async function importChat(e, file) {
+  e.preventDefault()
+  const send = e.target.querySelector('button')
+  if (send.disabled) return
+  send.disabled = true
+  $('import-error').replaceChildren()
+  const res = await fetch('/api/v1/chats/import', { method: 'POST', body: file.files[0], headers: { 'Content-Type': 'application/json', 'Idempotency-Key': newKey() } }).catch(() => null)
+  const said = await res?.json().catch(() => null)
+  if (res?.ok && said) return location.assign('/chats/' + said.id)
+  send.disabled = false
+  const field = said?.validations?.[0]
+  $('import-error').textContent = !said ? 'Not imported: Holdfast does not answer.' : field ? 'This file cannot be imported. ' + field.field + ': ' + field.detail : said.message + ' ' + (said.detail || '')
+}
 // An import shows how far it is: the browser knows, a plain form does not.
 function upload(e, file) {
   e.preventDefault()

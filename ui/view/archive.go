@@ -1,6 +1,10 @@
 package view
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+)
 
 // ArchivePage lists the chats that were archived.
 type ArchivePage struct {
@@ -29,3 +33,8 @@ func archiveURL(listed int) string { return "/archive?listed=" + strconv.Itoa(li
 
 // deleteWords says what deleting a chat takes away.
 const deleteWords = "Its messages, and the chats that it started, are removed for good. Files in the workspace stay as they are."
+
+// exportURL is a route of the API, which takes the page's cookie too.
+func exportURL(chatID, format string) templ.SafeURL {
+	return templ.SafeURL("/api/v1/chats/" + chatID + "/export?format=" + format)
+}

@@ -25,6 +25,9 @@ type Chat struct {
 	Pinned    bool
 	// Labels are "key=value".
 	Labels []string
+	// Origin is the chat that this one began as a copy of; OriginTitle is "" where there is none or it is gone.
+	Origin      string
+	OriginTitle string
 
 	Entries []Entry
 	// Older: there are Messages before Entries.
@@ -101,6 +104,9 @@ type Reasoning struct {
 // Meta holds the facts of a Turn, each already in words: model, time, tokens, speed.
 type Meta struct {
 	Facts []string
+	// ChatID and Last name the Turn's last Message, where a fork can end; Last 0 is none.
+	ChatID string
+	Last   int64
 }
 
 // RowKind chooses icon and verb of a Call.

@@ -17,8 +17,10 @@ type Chat struct {
 	WorkspaceID  *chat.WorkspaceID `json:"workspace_id"`
 	ParentChatID *chat.ID          `json:"parent_chat_id"`
 	RootChatID   chat.ID           `json:"root_chat_id"`
-	Title        string            `json:"title"`
-	Status       chat.State        `json:"status"`
+	// ForkedFrom is the Chat that this one began as a copy of; it may be gone.
+	ForkedFrom *chat.ID   `json:"forked_from_chat_id"`
+	Title      string     `json:"title"`
+	Status     chat.State `json:"status"`
 	// Phase is what a pending or running Chat does just now. Lists leave it out for running ones.
 	Phase      chat.Phase       `json:"phase,omitempty"`
 	RestReason *chat.RestReason `json:"rest_reason"`

@@ -118,7 +118,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		target += "?" + query.Encode()
 	}
 	var body io.Reader
-	if in != nil {
+	if raw, ok := in.(rawJSON); ok {
+		body = bytes.NewReader(raw)
+	} else if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"encoding/json"
+	"reflect"
 	"time"
 )
 
@@ -27,4 +29,12 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	b = append(b, '"')
 	b = t.UTC().AppendFormat(b, timeFormat)
 	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads RFC 3339; what is none is refused with its field.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if err := t.Time.UnmarshalJSON(b); err != nil {
+		return &json.UnmarshalTypeError{Value: "value that is no time", Type: reflect.TypeFor[Time]()}
+	}
+	return nil
 }
