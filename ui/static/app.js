@@ -426,7 +426,7 @@ document.addEventListener('DOMContentLoaded', () => {
   document.addEventListener('keydown', keys)
   document.addEventListener('submit', e => {
     const file = e.target.querySelector('input[type=file]')
-    if (file && 'import' in e.target.dataset) importChat(e, file)
+    if (file && e.target.id === 'import-chat') importChat(e, file)
     else if (file) upload(e, file)
   })
   tick()

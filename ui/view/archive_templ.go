@@ -236,7 +236,7 @@ func importChat() templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"stack\"><h2>Import a chat</h2><p class=\"soft\">A chat that was exported to import, from this Holdfast or another one. It becomes a new chat at rest, without a folder.</p><form class=\"form\" id=\"import-chat\" data-import><div class=\"field\"><label for=\"import-file\">File</label> <input class=\"input\" type=\"file\" id=\"import-file\" name=\"file\" accept=\".json,application/json\" aria-describedby=\"import-error\" required>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"stack\"><h2>Import a chat</h2><p class=\"soft\">A chat that was exported to import, from this Holdfast or another one. It becomes a new chat at rest, without a folder.</p><form class=\"form\" id=\"import-chat\"><div class=\"field\"><label for=\"import-file\">File</label> <input class=\"input\" type=\"file\" id=\"import-file\" name=\"file\" accept=\".json,application/json\" aria-describedby=\"import-error\" required>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
