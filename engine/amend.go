@@ -18,6 +18,7 @@ type AmendInput struct {
 	WorkspaceID     *chat.WorkspaceID
 	ModelConfigID   *chat.ModelConfigID
 	ReasoningEffort *string
+	PlanMode        *string
 	Archived        *bool
 }
 
@@ -29,6 +30,9 @@ func (e *Engine) Amend(ctx context.Context, _ chat.Principal, in AmendInput) (*c
 			return nil, chat.Invalid("title", "It must have 1 to 200 characters.")
 		}
 		in.Title = &title
+	}
+	if err := checkMode(in.PlanMode); err != nil {
+		return nil, err
 	}
 	if len(in.Labels) > 50 {
 		return nil, chat.Invalid("labels", "At most 50 labels.")
@@ -51,6 +55,9 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	}
 	if in.Labels != nil {
 		c.Labels = in.Labels
+	}
+	if in.PlanMode != nil {
+		c.PlanMode = *in.PlanMode
 	}
 	if in.ReasoningEffort != nil {
 		c.ReasoningEffort = *in.ReasoningEffort

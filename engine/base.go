@@ -12,6 +12,8 @@ type base struct {
 	chat       *chat.Chat
 	queue      []*chat.QueuedMessage
 	workspace  *chat.WorkspaceRecord
+	parent     *chat.Chat
+	children   []*chat.Chat
 	config     *chat.ModelConfig
 	compactAt  int
 	restorable map[chat.MessageID]int
@@ -51,6 +53,9 @@ func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 		if b.files, err = tx.ChatFiles(id); err != nil {
 			return nil, err
 		}
+	}
+	if b.parent, b.children, err = kin(tx, c); err != nil {
+		return nil, err
 	}
 	b.restorable, err = restorable(tx, id)
 	return b, err

@@ -32,7 +32,7 @@ type planned struct {
 	changes []chat.FileChange
 }
 
-func (p *planned) runs() bool { return p.refused == nil && !p.ask }
+func (p *planned) runs() bool { return p.refused == nil && !p.ask && !p.def.Client }
 
 // batch is the Calls of one Step on their way to Results.
 type batch struct {
@@ -62,15 +62,14 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 		}
 		name, ok := argument.Match(c.Name, active)
 		if !ok {
-			if _, known := r.tool(c.Name); known {
+			if _, known := r.e.tools.Tool(c.Name); known {
 				refuse(chat.TextInactive(c.Name, active))
 			} else {
 				refuse(chat.TextUnknown(c.Name, active))
 			}
 			continue
 		}
-		p.tool, _ = r.tool(name)
-		p.def = p.tool.Def()
+		p.tool, p.def = r.tool(name)
 		p.call.Name = name
 		if c.Args == nil {
 			refuse(chat.TextBadArgs(name, "the arguments are not a JSON object", string(p.def.Schema)))
@@ -82,7 +81,10 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 			continue
 		}
 		p.call.Args = args
-		p.ask = p.def.NeedsApproval && !approved && r.t.record != nil && !r.t.record.Trusted
+		p.ask = !approved && r.t.asks(p.def)
+		if text := r.t.elsewhere(p); text != "" {
+			refuse(text)
+		}
 	}
 	refuseTogether(out, r.t.extra.exclusive, now)
 	return out
@@ -221,6 +223,9 @@ func (b *batch) intend(i int) error {
 	}
 	if planner, ok := p.tool.(chat.Planner); ok {
 		p.changes = planner.Plan(b.r.ctx, b.env(p), p.call.Args)
+		if err := b.r.t.stays(p.changes); err != nil {
+			return err
+		}
 		if err := b.r.checkpointFiles(p.changes); err != nil {
 			return err
 		}
@@ -242,7 +247,7 @@ func (b *batch) intent(i int) *chat.Intent {
 func (b *batch) env(p *planned) chat.Env {
 	r := b.r
 	callID := p.call.ID
-	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Workspace: r.t.workspace, Reads: r.t.reads,
+	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.t.workspace, Reads: r.t.reads,
 		Output: func(text string) {
 			r.draft.output(callID, text)
 			r.pace.grew()

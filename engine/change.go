@@ -29,6 +29,8 @@ type change struct {
 	receipt *receipt
 	// messages are what write appends to the history; they get their ids by the commit.
 	messages []chat.Message
+	// also gives further changes for the same transaction, such as those of Sub-agents; one that is refused is left out.
+	also func(tx *kv.Tx, c *chat.Chat) ([]change, error)
 	// quiet leaves UpdatedAt alone (it moves only on a user Message and at the end of a Turn).
 	quiet bool
 }
@@ -36,12 +38,18 @@ type change struct {
 // insertion is a user Message on its way in; exactly one of the results is set by the transaction.
 type insertion struct {
 	message chat.Message
-	effort  string
+	set     turnSettings
 	// stored is the Message that went into the history, queued the one that waits.
 	stored *chat.Message
 	queued *chat.QueuedMessage
 	// warnings say what the person should know of the Message's Files.
 	warnings []string
+}
+
+// turnSettings come together with a user Message; what is empty or nil stays as it is.
+type turnSettings struct {
+	effort string
+	plan   *string
 }
 
 // changed is what a change led to. owner is the lease before it, nil without one.
@@ -54,11 +62,19 @@ type changed struct {
 // change runs one transition. A refusal is a *chat.Error; a fence miss is errFenced; both write nothing.
 func (e *Engine) change(ctx context.Context, x change) (changed, error) {
 	var out changed
+	var others []changed
+	var more []change
 	var refused error
 	err := e.store.Update(ctx, func(tx *kv.Tx) error {
-		out, refused = changed{}, nil
+		out, others, refused = changed{}, nil, nil
 		var err error
-		out, refused, err = e.transact(tx, x)
+		if out, refused, err = e.transact(tx, x); err != nil || refused != nil || x.also == nil {
+			return err
+		}
+		if more, err = x.also(tx, out.chat); err != nil {
+			return err
+		}
+		others, more, err = e.alongside(tx, more)
 		return err
 	})
 	if err != nil {
@@ -67,10 +83,29 @@ func (e *Engine) change(ctx context.Context, x change) (changed, error) {
 	if refused != nil {
 		return changed{}, refused
 	}
+	for i, did := range others {
+		if !did.move.Effects.Has(chat.NoChange) {
+			e.after(did, more[i].appended())
+		}
+	}
 	if !out.move.Effects.Has(chat.NoChange) {
 		e.after(out, x.appended())
 	}
 	return out, nil
+}
+
+// alongside runs further changes of a transaction; those that are refused are left out of what it gives.
+func (e *Engine) alongside(tx *kv.Tx, more []change) (out []changed, did []change, err error) {
+	for _, m := range more {
+		c, refused, err := e.transact(tx, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		if refused == nil {
+			out, did = append(out, c), append(did, m)
+		}
+	}
+	return out, did, nil
 }
 
 // appended are the Messages that the transition is known to have appended, ascending. It may have appended others: count them.
@@ -145,7 +180,7 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 		}
 	}
 	if m.Effects.Has(chat.AnswerLate) {
-		if err := e.answerOutstanding(tx, c, chat.TextLate, now); err != nil {
+		if err := e.answerLate(tx, c, now); err != nil {
 			return err
 		}
 	}
@@ -205,6 +240,9 @@ func applyMove(c *chat.Chat, m chat.Move, was chat.State, now time.Time) {
 	if m.Effects.Has(chat.RemoveLease) {
 		c.Lease = nil
 	}
+	if m.To != chat.RequiresAction {
+		c.ActionDeadline = time.Time{}
+	}
 	if m.Effects.Has(chat.ClearPin) {
 		c.PinOrder = 0
 	}
@@ -230,7 +268,7 @@ func (e *Engine) insert(tx *kv.Tx, c *chat.Chat, m chat.Move, in *insertion) err
 	}
 	if m.Effects.Has(chat.AppendHistory) {
 		stored := msg
-		if err := e.appendUser(tx, c, &stored, in.effort); err != nil {
+		if err := e.appendUser(tx, c, &stored, in.set); err != nil {
 			return err
 		}
 		in.stored = &stored
@@ -249,7 +287,7 @@ func (e *Engine) insert(tx *kv.Tx, c *chat.Chat, m chat.Move, in *insertion) err
 		return err
 	}
 	q := &chat.QueuedMessage{ID: id, ChatID: c.ID, CreatedBy: in.message.CreatedBy, CreatedAt: in.message.CreatedAt,
-		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.effort, Content: msg.Content, Urgent: urgent}
+		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.set.effort, PlanMode: in.set.plan, Content: msg.Content, Urgent: urgent}
 	in.queued = q
 	return putQueue(tx, c, enqueue(queue, q))
 }
@@ -283,19 +321,22 @@ func (e *Engine) take(tx *kv.Tx, c *chat.Chat) error {
 	}
 	msg := chat.Message{ChatID: c.ID, CreatedBy: head.CreatedBy, CreatedAt: e.now().UTC(), Role: chat.RoleUser, Content: head.Content,
 		ModelConfigID: head.ModelConfigID, ContentVersion: 1}
-	return e.appendUser(tx, c, &msg, head.ReasoningEffort)
+	return e.appendUser(tx, c, &msg, turnSettings{effort: head.ReasoningEffort, plan: head.PlanMode})
 }
 
 // appendUser appends a user Message that starts a Turn.
-func (e *Engine) appendUser(tx *kv.Tx, c *chat.Chat, msg *chat.Message, effort string) error {
+func (e *Engine) appendUser(tx *kv.Tx, c *chat.Chat, msg *chat.Message, set turnSettings) error {
 	if err := appendMessage(tx, c, msg); err != nil {
 		return err
 	}
 	if msg.ModelConfigID != "" {
 		c.ModelConfigID = msg.ModelConfigID
 	}
-	if effort != "" {
-		c.ReasoningEffort = effort
+	if set.effort != "" {
+		c.ReasoningEffort = set.effort
+	}
+	if set.plan != nil {
+		c.PlanMode = *set.plan
 	}
 	c.LastError = nil
 	c.Turn = chat.Turn{UserMessage: msg.ID, StartedAt: e.now().UTC()}
@@ -343,12 +384,33 @@ func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now tim
 	return nil
 }
 
+// answerLate answers the client-run Calls that are open; what a person has allowed or is asked about stays.
+func (e *Engine) answerLate(tx *kv.Tx, c *chat.Chat, now time.Time) error {
+	var rest []chat.OutstandingCall
+	for _, o := range c.Outstanding {
+		if o.Kind != chat.OutstandingClient || o.Decision != "" {
+			rest = append(rest, o)
+			continue
+		}
+		msg := toolMessage(o.Step, failedResult(o.Call, chat.TextLate, now))
+		if err := appendMessage(tx, c, &msg); err != nil {
+			return err
+		}
+	}
+	c.Outstanding = rest
+	return nil
+}
+
 // after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner.
 func (e *Engine) after(out changed, appended []*chat.Message) {
 	c, m := out.chat, out.move
 	e.histories.add(c, appended)
 	e.feed.moved(c, appended)
+	if c.ParentID != "" {
+		e.feed.changed(c.ParentID)
+	}
 	e.feed.touchOwner(c.OwnerID, c.ID)
+	e.deadlines.note(c)
 	e.ports.committed(c.ID)
 	if m.Effects.Has(chat.CancelInterrupted) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseInterrupted)
@@ -357,7 +419,7 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseLostLease)
 	}
 	if m.Effects.Has(chat.Wake) && c.State == chat.Pending {
-		e.runner.wake(c.ID)
+		e.runner.wake(c.ID, c.Child())
 	}
 }
 

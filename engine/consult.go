@@ -14,6 +14,7 @@ import (
 
 // extras are what a Turn has beside the Tools that main handed in.
 type extras struct {
+	mode  chat.Mode
 	tools []chat.Tool
 	// exclusive names the Tools that must be called by themselves.
 	exclusive []string

@@ -23,8 +23,11 @@ type CreateInput struct {
 	SystemPrompt    string
 	ReasoningEffort string
 	Labels          map[string]string
-	Key             string `json:"-"`
-	// Warnings, unless nil, is told what the person should know of the Message's files.
+	PlanMode        string
+	// ClientTools are run by the program that makes the Chat.
+	ClientTools []chat.ClientTool
+	Key         string `json:"-"`
+	// Warnings, unless nil, is told what is not as it was asked for: files, tools.
 	Warnings *[]string `json:"-"`
 	// Replayed, unless nil, is told whether the key was known: then the Chat is the one that was made before.
 	Replayed *bool `json:"-"`
@@ -39,11 +42,16 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 	if len(in.Labels) > 50 {
 		return nil, chat.Invalid("labels", "At most 50 labels.")
 	}
+	if err := checkMode(&in.PlanMode); err != nil {
+		return nil, err
+	}
+	if in.ClientTools, err = checkClientTools(in.ClientTools); err != nil {
+		return nil, err
+	}
 	rec, err := newReceipt(p, in.Key, "create", in)
 	if err != nil {
 		return nil, err
 	}
-	now := e.now().UTC()
 	id := chat.ID(uuid.Must(uuid.NewV7()).String())
 	var c *chat.Chat
 	var refused error
@@ -58,13 +66,9 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		if refused = e.limited(tx, p.UserID); refused != nil {
 			return nil
 		}
-		m, no := chat.Next(chat.Standing{}, chat.Event{Kind: chat.Create})
-		if no != nil {
-			return no.AsError()
-		}
 		c = &chat.Chat{ID: id, OwnerID: p.UserID, RootID: id, Title: strings.TrimSpace(in.Title), WorkspaceID: in.WorkspaceID,
-			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, State: m.To, Version: 1,
-			CreatedAt: now, UpdatedAt: now, RunnableSince: now}
+			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode,
+			ClientTools: in.ClientTools}
 		attached, err := e.attachFirst(tx, c, in, content)
 		if err != nil {
 			return err
@@ -72,21 +76,13 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		if refused, err = e.checkReferences(tx, c); refused != nil || err != nil {
 			return err
 		}
-		if err := systemMessages(tx, c, in.SystemPrompt); err != nil {
-			return err
-		}
-		first := chat.Message{CreatedBy: p.UserID, CreatedAt: now, Role: chat.RoleUser, Content: attached, ModelConfigID: in.ModelConfigID,
-			ContentVersion: 1}
-		if err := e.appendUser(tx, c, &first, in.ReasoningEffort); err != nil {
-			return err
-		}
 		if rec != nil {
 			rec.answer = func() any { return c.ID }
-			if err := rec.store(tx, "", now); err != nil {
+			if err := rec.store(tx, "", e.now().UTC()); err != nil {
 				return err
 			}
 		}
-		return tx.PutChat(c)
+		return e.putNew(tx, c, in.SystemPrompt, attached)
 	})
 	if err != nil {
 		return nil, storeError(err)
@@ -113,6 +109,9 @@ func (e *Engine) attachFirst(tx *kv.Tx, c *chat.Chat, in CreateInput, content []
 	attached, warnings, err := e.attach(tx, c, c.OwnerID, in.ModelConfigID, content)
 	if err != nil {
 		return nil, err
+	}
+	if taken := e.shadowed(in.ClientTools); len(taken) > 0 {
+		warnings = append(warnings, "These tools have the names of built-in ones and are not used: "+strings.Join(taken, ", ")+".")
 	}
 	if in.Warnings != nil {
 		*in.Warnings = warnings

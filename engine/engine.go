@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,11 +57,14 @@ type Tools interface {
 
 // Bounds are the numbers of engine.md 1 that a site may set.
 type Bounds struct {
-	// RunningTurns is how many Chats run at once; AcquireBatch how many are taken from the store in one look.
+	// RunningTurns is how many root Chats run at once, ChildTurns how many Sub-agents; AcquireBatch how many are taken from the store in one look.
 	RunningTurns int
+	ChildTurns   int
 	AcquireBatch int
 	// StepCap ends a Turn normally; values below 1 mean 1.
 	StepCap int
+	// ActionTimeout is how long the program that made a Chat may take to answer its Calls.
+	ActionTimeout time.Duration
 	// ToolGrace is how long interrupted Tools may take to return.
 	ToolGrace time.Duration
 	// TouchEvery and CheckpointEvery pace the Draft; CheckpointBytes is how much may be unsaved.
@@ -83,10 +87,12 @@ func (b Bounds) withDefaults() Bounds {
 		}
 	}
 	set(&b.RunningTurns, 5)
+	set(&b.ChildTurns, 10)
 	set(&b.AcquireBatch, 10)
 	b.AcquireBatch = min(max(b.AcquireBatch, 1), 1000)
 	set(&b.StepCap, 1200)
 	b.StepCap = max(b.StepCap, 1)
+	setTime(&b.ActionTimeout, 5*time.Minute)
 	setTime(&b.ToolGrace, 5*time.Second)
 	setTime(&b.TouchEvery, 50*time.Millisecond)
 	setTime(&b.CheckpointEvery, 400*time.Millisecond)
@@ -108,6 +114,7 @@ type Engine struct {
 	feed      *feed
 	runner    *runner
 	histories histories
+	deadlines deadlines
 }
 
 // ports are the single functions that other rooms hand in.
@@ -138,6 +145,7 @@ func New(o Options) *Engine {
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
 			exclusive: o.ExclusiveToolNames},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
+	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.personTools(), e.agentTools())}
 	e.feed = newFeed()
 	e.runner = newRunner(e)
 	return e
@@ -146,6 +154,9 @@ func New(o Options) *Engine {
 // Start recovers the Chats of a dead process and begins to take pending ones. It returns when recovery is done.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.recoverAll(ctx); err != nil {
+		return err
+	}
+	if err := e.noteDeadlines(ctx); err != nil {
 		return err
 	}
 	e.runner.start()

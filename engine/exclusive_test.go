@@ -52,7 +52,7 @@ func TestExclusiveTools(t *testing.T) {
 		"two exclusive ones": {[]scripted.Call{toolCall("solo", `{}`), lone}, []string{
 			`!solo {"error":"` + chat.TextExclusive("solo") + `"}`, "!lone " + loneText}},
 		"alone":            {[]scripted.Call{lone}, []string{`lone {"output":"one"}`}},
-		"unknown is none":  {[]scripted.Call{lone, ghost}, []string{`lone {"output":"one"}`, `!ghost {"error":"` + strings.ReplaceAll(chat.TextUnknown("ghost", []string{"lone", "solo", "act"}), `"`, `\"`) + `"}`}},
+		"unknown is none":  {[]scripted.Call{lone, ghost}, []string{`lone {"output":"one"}`, `!ghost {"error":"` + strings.ReplaceAll(chat.TextUnknown("ghost", append([]string{"lone", "solo", "act"}, chatTools...)), `"`, `\"`) + `"}`}},
 		"none is involved": {[]scripted.Call{act, act}, []string{`act {"output":"two"}`, `act {"output":"two"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -215,7 +215,7 @@ func TestCase59EmptyReplies(t *testing.T) {
 		"empty, then text":     {[]scripted.Reply{scripted.Empty(), scripted.Text("here")}, "auto", chat.TextEmpty, "", []string{"assistant: here"}},
 		"empty twice":          {[]scripted.Reply{scripted.Empty(), scripted.Empty()}, "auto", chat.TextEmpty, chat.KindEmptyReply, nil},
 		"only reasoning twice": {[]scripted.Reply{{Frames: scripted.Thoughts("hm"), Eval: 1}}, "auto", chat.TextEmpty, chat.KindEmptyReply, []string{"assistant [cut: error]: <hm>"}},
-		"a swallowed call":     {[]scripted.Reply{scripted.Swallowed(), scripted.Text("here")}, "auto", chat.TextSwallowed([]string{"probe"}), "", []string{"assistant: here"}},
+		"a swallowed call":     {[]scripted.Reply{scripted.Swallowed(), scripted.Text("here")}, "auto", chat.TextSwallowed(append([]string{"probe"}, chatTools...)), "", []string{"assistant: here"}},
 		"swallowed without tools": {[]scripted.Reply{scripted.Swallowed(), scripted.Text("here")}, "off", chat.TextEmpty, "",
 			[]string{"assistant: here"}},
 	} {

@@ -70,6 +70,11 @@ func (g *Guarded) EditQueued(ctx context.Context, p chat.Principal, in EditQueue
 	return account.Run(ctx, g.guard, "engine.EditQueued", policyEditQueued, p, in, g.room.EditQueued)
 }
 
+// Families is Engine.Families under policyFamilies.
+func (g *Guarded) Families(ctx context.Context, p chat.Principal, in FamiliesInput) (map[chat.ID][]*chat.Chat, error) {
+	return account.Run(ctx, g.guard, "engine.Families", policyFamilies, p, in, g.room.Families)
+}
+
 // Fork is Engine.Fork under policyFork.
 func (g *Guarded) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*chat.Chat, error) {
 	return account.Run(ctx, g.guard, "engine.Fork", policyFork, p, in, g.room.Fork)
@@ -138,6 +143,11 @@ func (g *Guarded) Send(ctx context.Context, p chat.Principal, in SendInput) (Sen
 // StopProcess is Engine.StopProcess under policyStopProcess.
 func (g *Guarded) StopProcess(ctx context.Context, p chat.Principal, in StopProcessInput) (Done, error) {
 	return account.Run(ctx, g.guard, "engine.StopProcess", policyStopProcess, p, in, g.room.StopProcess)
+}
+
+// Submit is Engine.Submit under policySubmit.
+func (g *Guarded) Submit(ctx context.Context, p chat.Principal, in SubmitInput) (Done, error) {
+	return account.Run(ctx, g.guard, "engine.Submit", policySubmit, p, in, g.room.Submit)
 }
 
 // Transcript is Engine.Transcript under policyTranscript.

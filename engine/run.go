@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"holdfast/engine/chat"
@@ -119,7 +118,7 @@ func (r *run) begin(c *chat.Chat) error {
 	if err != nil {
 		return err
 	}
-	t.window = windowOf(t.config)
+	t.window, t.extra.mode = windowOf(t.config), c.Mode()
 	if t.record != nil {
 		if t.workspace, err = r.e.ports.workspaces(r.ctx, t.record.ID); err != nil {
 			return workspaceError(t.record, err)
@@ -139,31 +138,6 @@ func (r *run) begin(c *chat.Chat) error {
 		t.note(chat.TextGoOn)
 	}
 	return nil
-}
-
-// offered is the Turn's Set of Tools, in order.
-func (r *run) offered() []chat.ToolDef {
-	if r.t.config.Tools == chat.ToolsOff {
-		return nil
-	}
-	defs := r.e.tools.Defs(r.t.window)
-	if r.t.workspace == nil {
-		defs = slices.DeleteFunc(defs, func(d chat.ToolDef) bool { return d.Workspace })
-	}
-	for _, tool := range r.t.extra.tools {
-		defs = append(defs, tool.Def())
-	}
-	return prompt.FitTools(defs, r.t.window)
-}
-
-// tool finds a Tool of this Turn, or one that main handed in.
-func (r *run) tool(name string) (chat.Tool, bool) {
-	for _, t := range r.t.extra.tools {
-		if t.Def().Name == name {
-			return t, true
-		}
-	}
-	return r.e.tools.Tool(name)
 }
 
 func (t *turn) note(text string) { t.notes = append(t.notes, noteMessage(text)) }

@@ -29,18 +29,48 @@ type runner struct {
 	locks   workspaceLocks
 
 	mu sync.Mutex // guards busy, taken, passed and closed
-	// busy counts slots in use; taken holds the Chats that a goroutine of ours is acquiring or running, and whether they were woken again
-	// meanwhile.
-	busy  int
-	taken map[chat.ID]bool
+	// busy counts slots in use, of roots and of Sub-agents; taken holds the Chats that a goroutine of ours is acquiring or running.
+	busy  [pools]int
+	taken map[chat.ID]*held
 	// passed: some Chat was not started since no slot was free. A slot that comes free then looks for it.
 	passed bool
 	closed bool
 }
 
+// pool tells whose slots a Chat uses: a root that waits for its Sub-agents must not keep them from running.
+type pool int
+
+const (
+	rootChats pool = iota
+	childChats
+	pools
+)
+
+func poolOf(child bool) pool {
+	if child {
+		return childChats
+	}
+	return rootChats
+}
+
+// held is a Chat with a goroutine of ours.
+type held struct {
+	pool pool
+	// again: it was woken meanwhile.
+	again bool
+}
+
+// slots is how many Chats of a pool run at once.
+func (r *runner) slots(k pool) int {
+	if k == childChats {
+		return r.e.bounds.ChildTurns
+	}
+	return r.e.bounds.RunningTurns
+}
+
 func newRunner(e *Engine) *runner {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]bool{}, closed: true}
+	return &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]*held{}, closed: true}
 }
 
 func (r *runner) start() {
@@ -51,8 +81,8 @@ func (r *runner) start() {
 }
 
 // wake runs the Chat at once when a slot is free, else leaves it to the loop.
-func (r *runner) wake(id chat.ID) {
-	if !r.reserve(id) {
+func (r *runner) wake(id chat.ID, child bool) {
+	if !r.reserve(id, poolOf(child)) {
 		r.nudge()
 	}
 }
@@ -67,22 +97,22 @@ func (r *runner) nudge() {
 
 // reserve takes a slot for the Chat and starts its goroutine; a Chat whose goroutine is about to end is run by it once more. It is false
 // when no slot is free or we are closing.
-func (r *runner) reserve(id chat.ID) bool {
+func (r *runner) reserve(id chat.ID, k pool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return false
 	}
-	if _, ours := r.taken[id]; ours {
-		r.taken[id] = true
+	if h := r.taken[id]; h != nil {
+		h.again = true
 		return true
 	}
-	if r.busy >= r.e.bounds.RunningTurns {
+	if r.busy[k] >= r.slots(k) {
 		r.passed = true
 		return false
 	}
-	r.busy++
-	r.taken[id] = false
+	r.busy[k]++
+	r.taken[id] = &held{pool: k}
 	r.joined.Go(func() {
 		r.acquireAndRun(id)
 		r.again(id)
@@ -101,15 +131,16 @@ func (r *runner) again(id chat.ID) {
 func (r *runner) woken(id chat.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.taken[id] && !r.closed && !r.passed {
-		r.taken[id] = false
+	h := r.taken[id]
+	if h.again && !r.closed && !r.passed {
+		h.again = false
 		return true
 	}
-	if r.taken[id] {
+	if h.again {
 		// Others have waited longer: the store knows the order.
 		r.passed = true
 	}
-	r.busy--
+	r.busy[h.pool]--
 	delete(r.taken, id)
 	if r.passed {
 		r.nudge()
@@ -135,6 +166,9 @@ func (r *runner) loop() {
 		case <-r.wakes:
 		case <-poll.C:
 		}
+		if err := r.e.endLate(r.ctx); err != nil && r.ctx.Err() == nil {
+			r.e.log.Error("late calls could not be answered", "error", err)
+		}
 		if err := r.takePending(); err != nil && r.ctx.Err() == nil {
 			r.e.log.Error("looking for pending chats failed", "error", err)
 		}
@@ -144,20 +178,33 @@ func (r *runner) loop() {
 // takePending starts as many pending Chats as there are free slots, oldest first.
 func (r *runner) takePending() error {
 	r.mu.Lock()
-	free := r.e.bounds.RunningTurns - r.busy
+	var free [pools]int
+	for k := range pools {
+		free[k] = r.slots(k) - r.busy[k]
+	}
 	taken := len(r.taken)
-	if free > 0 {
+	if free[rootChats] > 0 && free[childChats] > 0 {
 		r.passed = false
 	}
 	r.mu.Unlock()
-	if free <= 0 {
-		return nil
+	for k, n := range free {
+		if n <= 0 {
+			continue
+		}
+		if err := r.takeFrom(pool(k), n, taken); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// takeFrom starts pending Chats of one pool.
+func (r *runner) takeFrom(k pool, free, taken int) error {
 	var pending []chat.ID
 	// Chats that a goroutine is just acquiring are still pending in the store: look past them.
 	limit := min(free, r.e.bounds.AcquireBatch) + taken
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
-		pending, err = tx.PendingChats(limit)
+		pending, err = tx.PendingChats(limit, k == childChats)
 		return err
 	})
 	if err != nil {
@@ -165,7 +212,7 @@ func (r *runner) takePending() error {
 	}
 	for _, id := range pending {
 		if !r.holds(id) {
-			r.reserve(id)
+			r.reserve(id, k)
 		}
 	}
 	if len(pending) == limit {

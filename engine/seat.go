@@ -9,7 +9,7 @@ import (
 	"holdfast/kv"
 )
 
-// seat is a free slot kept for a Chat that is about to become runnable, so that the transition that makes it so and the Acquire share
+// seat is a free slot kept for a root Chat that is about to become runnable, so that the transition that makes it so and the Acquire share
 // one commit.
 type seat struct {
 	r  *runner
@@ -20,11 +20,11 @@ type seat struct {
 func (r *runner) seat(id chat.ID) *seat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ours := r.taken[id]; ours || r.closed || r.passed || r.busy >= r.e.bounds.RunningTurns {
+	if _, ours := r.taken[id]; ours || r.closed || r.passed || r.busy[rootChats] >= r.slots(rootChats) {
 		return nil
 	}
-	r.busy++
-	r.taken[id] = false
+	r.busy[rootChats]++
+	r.taken[id] = &held{pool: rootChats}
 	r.joined.Add(1)
 	return &seat{r: r, ru: r.newRun(id)}
 }
@@ -37,6 +37,15 @@ func (s *seat) take(c *chat.Chat) {
 		s.r.e.feed.unregister(s.ru.id, s.ru)
 		s.r.again(s.ru.id)
 	}()
+}
+
+// lend makes the slot one of a Sub-agent, which the Chat turned out to be.
+func (s *seat) lend() {
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	s.r.busy[rootChats]--
+	s.r.busy[childChats]++
+	s.r.taken[s.ru.id].pool = childChats
 }
 
 // leave gives the slot back.
@@ -74,7 +83,7 @@ func (e *Engine) changeAndRun(ctx context.Context, x change) error {
 	var refused error
 	err := e.store.Update(ctx, func(tx *kv.Tx) (err error) {
 		out, acquired, refused = changed{}, changed{}, nil
-		if out, refused, err = e.transact(tx, x); err != nil || refused != nil || !out.move.Effects.Has(chat.Wake) {
+		if out, refused, err = e.transact(tx, x); err != nil || refused != nil || !out.move.Effects.Has(chat.Wake) || out.chat.Child() {
 			return err
 		}
 		acquired, _, err = e.transact(tx, s.ru.acquire())
@@ -88,6 +97,9 @@ func (e *Engine) changeAndRun(ctx context.Context, x change) error {
 		return refused
 	}
 	if acquired.chat == nil {
+		if out.chat.Child() {
+			s.lend()
+		}
 		s.leave()
 	} else {
 		out.move.Effects &^= chat.Wake

@@ -21,8 +21,12 @@ type SendInput struct {
 	Content         []chat.Part
 	ModelConfigID   chat.ModelConfigID
 	ReasoningEffort string
-	Busy            string
-	Key             string `json:"-"`
+	// PlanMode is "" or "plan"; nil leaves the Chat's own.
+	PlanMode *string
+	Busy     string
+	// Answers names the question or plan that this is the answer to; "" for any Message. One that was answered is refused.
+	Answers string
+	Key     string `json:"-"`
 }
 
 // SendOutput holds the Message that went into the history, or the one that waits in the queue.
@@ -45,6 +49,9 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	default:
 		return SendOutput{}, chat.Invalid("busy_behavior", "It must be queue or interrupt.")
 	}
+	if err := checkMode(in.PlanMode); err != nil {
+		return SendOutput{}, err
+	}
 	content, err := checkContent(in.Content)
 	if err != nil {
 		return SendOutput{}, err
@@ -53,13 +60,16 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	if err != nil {
 		return SendOutput{}, err
 	}
-	ins := &insertion{effort: in.ReasoningEffort, message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser,
+	ins := &insertion{set: turnSettings{effort: in.ReasoningEffort, plan: in.PlanMode}, message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser,
 		Content: content, ModelConfigID: in.ModelConfigID, ContentVersion: 1}}
 	if rec != nil {
 		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued, Warnings: ins.warnings} }
 	}
 	err = e.changeAndRun(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
+			if in.Answers != "" && (c.Turn.Asks == nil || c.Turn.Asks.CallID != in.Answers || !c.State.AtRest()) {
+				return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "This was answered already."}
+			}
 			if err := e.limited(tx, p.UserID); err != nil {
 				return chat.Event{}, err
 			}

@@ -21,6 +21,10 @@ func (r *run) steps() error {
 			return err
 		}
 	}
+	if r.t.chat.Turn.Asks != nil {
+		// It asked a person beside Calls that had to be answered first.
+		return r.commitStep(chat.Event{Kind: chat.FinishTurn}, outcome{})
+	}
 	for {
 		if r.interrupted() {
 			return context.Cause(r.ctx)
@@ -102,7 +106,7 @@ func (r *run) promptInput() prompt.Input {
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
 		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
-		Files: t.files, Guidance: t.extra.guidance, System: runtime.GOOS + "/" + runtime.GOARCH}
+		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {
@@ -293,18 +297,23 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 	msg := r.replied(parts, reply, started)
 	o := outcome{msgs: []chat.Message{msg}, usage: usage, whole: true}
 	var open []chat.OutstandingCall
+	var deadline time.Time
 	asks := false
 	for i := range plan {
 		if results[i] != nil {
 			o.msgs = append(o.msgs, toolMessage(msg.Step, *results[i]))
 			continue
 		}
-		asks = asks || plan[i].ask
+		asks = asks || plan[i].ask || plan[i].def.Client
+		if plan[i].def.Client {
+			deadline = r.e.now().UTC().Add(r.e.bounds.ActionTimeout)
+		}
 		open = append(open, r.outstanding(&plan[i], msg.Step))
 	}
 	o.record = func(c *chat.Chat) {
 		used(c)
-		c.Outstanding = open
+		c.Outstanding, c.ActionDeadline = open, deadline
+		c.Turn.Asks = asking(plan, results)
 	}
 	if err != nil {
 		r.kept = &o
@@ -326,7 +335,10 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 // process runs.
 func (r *run) outstanding(p *planned, step int64) chat.OutstandingCall {
 	o := chat.OutstandingCall{Call: p.call, Kind: chat.OutstandingApproval, AskedAt: r.e.now().UTC(), Step: step}
-	if !p.ask {
+	switch {
+	case p.def.Client:
+		o.Kind = chat.OutstandingClient
+	case !p.ask:
 		o.Decision = "allow"
 	}
 	return o

@@ -16,7 +16,7 @@ const titleTimeout = 30 * time.Second
 func (r *run) nameChat() {
 	c := r.t.chat
 	first, users := firstUserText(r.t.history)
-	if !c.TitleFallback || users != 1 || !c.State.AtRest() || c.Archived {
+	if c.Child() || !c.TitleFallback || users != 1 || !c.State.AtRest() || c.Archived {
 		return
 	}
 	ctx, cancel := context.WithTimeout(chat.WithOrigin(r.e.runner.ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageTitle}), titleTimeout)

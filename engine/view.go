@@ -32,7 +32,10 @@ type View struct {
 	// Draft is nil when no Step is being written.
 	Draft     *Draft
 	Workspace *chat.WorkspaceRecord
-	Config    *chat.ModelConfig
+	// Parent is set in a Sub-agent's View; Children are a root's Sub-agents, oldest first.
+	Parent   *chat.Chat
+	Children []*chat.Chat
+	Config   *chat.ModelConfig
 	// CompactAt is the share of the window, in percent, at which the Chat is compacted.
 	CompactAt int
 	// Restorable counts, by user Message, the files that its Turn and all later ones changed.
@@ -77,6 +80,7 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 	for _, f := range b.files {
 		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone()})
 	}
+	v.Parent, v.Children = b.parent, b.children
 	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {
 		v.Draft = draft
 	}

@@ -262,22 +262,22 @@ func (x *Tx) ActiveChats() ([]chat.ID, error) {
 	return out, err
 }
 
-// PendingChats lists the ids of pending, unarchived Chats, oldest RunnableSince first; limit 0 is all. One whose record is damaged is
+// PendingChats lists the ids of pending, unarchived root Chats, or of children, oldest RunnableSince first; limit 0 is all. One whose record is damaged is
 // left out and counted, so that it does not hold up the others.
-func (x *Tx) PendingChats(limit int) ([]chat.ID, error) {
+func (x *Tx) PendingChats(limit int, children bool) ([]chat.ID, error) {
 	var out []chat.ID
 	err := x.scanActive([]byte{activePending}, func(id chat.ID) (bool, error) {
 		if limit > 0 && len(out) == limit {
 			return false, nil
 		}
-		_, found, err := x.chatHead(id)
+		h, found, err := x.chatHead(id)
 		var d *DamageError
 		switch {
 		case errors.As(err, &d):
 			x.s.damages.add(d.Damage)
 		case err != nil:
 			return false, err
-		case found:
+		case found && (h.parent != id16{}) == children:
 			out = append(out, id)
 		}
 		return true, nil

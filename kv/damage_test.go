@@ -238,7 +238,7 @@ func TestDamagedChatStandsInTheListAsDamaged(t *testing.T) {
 		if list[1].ID != damagedChat.ID || list[1].LastError == nil || list[1].LastError.Kind != chat.KindStoreDamaged {
 			t.Errorf("the damaged chat stands as %+v", list[1])
 		}
-		pending, err := tx.PendingChats(0)
+		pending, err := tx.PendingChats(0, false)
 		if err != nil || len(pending) != 0 {
 			t.Errorf("pending: %v, %v", pending, err)
 		}
@@ -273,7 +273,7 @@ func TestDamagedIndexRecordHoldsNobodyUp(t *testing.T) {
 	defer closeStore(t, s)
 	view(t, s, func(tx *Tx) error {
 		active, err1 := tx.ActiveChats()
-		first, err2 := tx.PendingChats(1)
+		first, err2 := tx.PendingChats(1, false)
 		children, err3 := tx.Children(pending.ID)
 		if len(active) != 2 || len(first) != 1 || first[0] != pending.ID || len(children) != 1 {
 			t.Errorf("active %v, pending %v, %d children", active, first, len(children))

@@ -99,18 +99,23 @@ func (m *simulation) compareMessages(tx *Tx, id chat.ID, x *modelChat) {
 
 // compareLists reads the lists page by page.
 func (m *simulation) compareLists() {
-	var pending, active []*chat.Chat
+	var pending, children, active []*chat.Chat
 	for _, x := range m.m.chats {
 		if x.chat.State == chat.Pending && !x.chat.Archived {
 			pending = append(pending, x.chat)
+			if x.chat.Child() {
+				children = append(children, x.chat)
+			}
 		} else if !x.chat.State.AtRest() {
 			active = append(active, x.chat)
 		}
 	}
 	slices.SortFunc(pending, func(a, b *chat.Chat) int { return a.RunnableSince.Compare(b.RunnableSince) })
+	slices.SortFunc(children, func(a, b *chat.Chat) int { return a.RunnableSince.Compare(b.RunnableSince) })
 	slices.SortFunc(active, func(a, b *chat.Chat) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	view(m.t, m.s, func(tx *Tx) error {
-		same(m, "pending chats", idsOf(pending))(tx.PendingChats(0))
+		same(m, "pending root chats", idsOf(slices.DeleteFunc(slices.Clone(pending), (*chat.Chat).Child)))(tx.PendingChats(0, false))
+		same(m, "pending children", idsOf(children))(tx.PendingChats(0, true))
 		same(m, "active chats", append(idsOf(pending), idsOf(active)...))(tx.ActiveChats())
 		for _, owner := range m.owner {
 			for _, archived := range []bool{false, true} {

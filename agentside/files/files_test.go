@@ -308,7 +308,7 @@ func TestProtected(t *testing.T) {
 	})
 	for _, path := range []string{
 		".git/config", ".git/hooks/pre-commit", "h/pre-commit", "AGENTS.md", "notes", "CLAUDE.md", "docs/rules.md", "sub/AGENTS.md", "sub/CLAUDE.md",
-		".cursorrules", ".mcp.json", ".envrc", "sub/.envrc", ".vscode/tasks.json", "a/.vscode/settings.json", ".idea/x/y.xml", ".holdfast/x",
+		".cursorrules", ".mcp.json", ".envrc", "sub/.envrc", ".vscode/tasks.json", "a/.vscode/settings.json", ".idea/x/y.xml", ".holdfast/x", ".holdfast/plans/x.md", "sub/.holdfast/plans/PLAN-01a200d1-48c7-77ac-9027-d7363ccdf08d.md", ".holdfast/plans/PLAN-01a200d1-48c7-77ac-9027-d7363ccdf08d.md/x",
 		"skills/make/SKILL.md", "skills/new", ".claude/skills/a/SKILL.md", ".agents/skills/a", ".codex/skills/x", ".bashrc", "home/.profile",
 		".config/fish/config.fish", "sub/.git/config", ".git/modules/m/config", "sub/.git", "plugin.json", f.dir + "/.git/config", "src/../.envrc",
 		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/x", ".cursor/mcp.json", ".cursor/rules/x.mdc", ".codex/config.toml",

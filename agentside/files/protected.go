@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"unicode"
@@ -28,6 +29,8 @@ var (
 	}
 	// protectedTop are names in the Workspace's directory itself; deeper they are ordinary.
 	protectedTop = []string{"skills"}
+	// planFile is where a Chat's plan stands; it decides nothing, and a person is shown it before anything follows from it.
+	planFile = regexp.MustCompile(`^\.holdfast/plans/PLAN-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.md$`)
 	// instructionNames may be links in the Workspace's directory; what they lead to is as protected as they are.
 	instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".cursorrules", ".mcp.json", ".envrc"}
 )
@@ -73,6 +76,9 @@ func (f *Files) isProtected(name string) bool {
 	// A .git that is a file names the repository elsewhere, with that one's hooks.
 	if f.same(path.Base(name), ".git") {
 		return true
+	}
+	if planFile.MatchString(name) {
+		return false
 	}
 	for _, top := range protectedTop {
 		if f.covers(top, name) {

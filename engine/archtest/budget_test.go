@@ -114,6 +114,7 @@ var records = map[string]string{
 	"engine/model.Fields":          "a wire record: what a person may set of a Model config",
 	"engine/chat.ModelConfig":      "a stored record: its methods read it and change nothing",
 	"engine/ollama/scripted.Model": "a script: each field is a way in which a model can behave",
+	"engine/chat.Chat":             "the durable record of a Chat: its methods only read it",
 }
 
 var structBudget = rule{

@@ -24,6 +24,9 @@ type Chat struct {
 	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
 	MCPServerIDs    []string          `json:"mcp_server_ids,omitempty"`
 	PlanMode        string            `json:"plan_mode,omitempty"`
+	// AgentType is set in Sub-agents; ClientTools were declared by the program that made the Chat.
+	AgentType   AgentType    `json:"agent_type,omitempty"`
+	ClientTools []ClientTool `json:"client_tools,omitempty"`
 
 	State           State      `json:"status"`
 	RestReason      RestReason `json:"rest_reason,omitempty"`
@@ -57,6 +60,8 @@ type Chat struct {
 	RestState State  `json:"rest_state,omitempty"`
 	// Outstanding Calls keep the Chat in requires_action, or are allowed ones that the resumed Turn runs first.
 	Outstanding []OutstandingCall `json:"outstanding,omitempty"`
+	// ActionDeadline is when client-run Calls are answered without their program; zero when none is open.
+	ActionDeadline time.Time `json:"action_deadline,omitzero"`
 
 	Used  ContextUse `json:"used"`
 	Chain Chain      `json:"chain"`
@@ -79,7 +84,9 @@ type Turn struct {
 	// Nudged: text:empty or text:swallowed was already sent in this Turn.
 	Nudged bool `json:"nudged,omitempty"`
 	// Urged: text:announced was already sent in this Turn.
-	Urged       bool      `json:"urged,omitempty"`
+	Urged bool `json:"urged,omitempty"`
+	// Asks is set when the Turn ended with a question or a plan; the next user Message answers it.
+	Asks        *Asking   `json:"asks,omitempty"`
 	Compactions int       `json:"compactions,omitempty"`
 	StartedAt   time.Time `json:"started_at,omitzero"`
 }

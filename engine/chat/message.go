@@ -133,7 +133,9 @@ type QueuedMessage struct {
 	CreatedAt       time.Time     `json:"created_at"`
 	ModelConfigID   ModelConfigID `json:"model_config_id,omitempty"`
 	ReasoningEffort string        `json:"reasoning_effort,omitempty"`
-	Content         []Part        `json:"content"`
+	// PlanMode is set together with the Message; nil leaves the Chat's own.
+	PlanMode *string `json:"plan_mode,omitempty"`
+	Content  []Part  `json:"content"`
 	// Urgent ones (sent with interrupt) stand before all plain ones.
 	Urgent bool `json:"urgent,omitempty"`
 }

@@ -16,6 +16,7 @@ const (
 	TextEmpty       = "Your last reply was empty. Answer in text or call a tool."
 	TextAnnounced   = "You said what you will do, but made no call. Make the call now. If nothing is left to do, say what came out."
 	TextWorkspace   = "A workspace is attached to this chat. You can use workspace tools such as execute, read_file and write_file."
+	TextNoDepth     = "a sub-agent cannot start sub-agents"
 	TextNoWorkspace = "No workspace is attached to this chat. Attach or create one before you use workspace tools such as execute, " +
 		"read_file or write_file."
 	TextQuestionMissing = "question is required"

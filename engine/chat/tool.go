@@ -35,8 +35,12 @@ type ToolDef struct {
 	NeedsApproval bool `json:"-"`
 	// StopsTurn: a successful Call ends the Turn.
 	StopsTurn bool `json:"-"`
+	// Asks: what a person is asked by a successful Call; "" for a Tool that asks nobody.
+	Asks AskingKind `json:"-"`
 	// Workspace: the Tool needs one.
 	Workspace bool `json:"-"`
+	// Client: the program that made the Chat runs it.
+	Client bool `json:"-"`
 }
 
 // Env is what one Call may use. The engine makes one per Call.
@@ -46,6 +50,8 @@ type Env struct {
 	MaxText int
 	// Window is the model's window in tokens.
 	Window int
+	// Mode is the Turn's.
+	Mode Mode
 	// Workspace is nil when the Chat has none.
 	Workspace Workspace
 	// Reads is what this Chat has read of files so far; Tools update it. Never nil.

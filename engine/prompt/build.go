@@ -33,6 +33,9 @@ type Input struct {
 	TextTools bool
 	// JSONTools has the Tools in the system text too, and whole replies in the shape of a schema.
 	JSONTools bool
+	// Mode limits the Turn; PlanPath is the file that plan mode may write, "" for none.
+	Mode     chat.Mode
+	PlanPath string
 	// Appliance is the site's prompt, used when none is stored with the Chat.
 	Appliance        string
 	UserInstructions string

@@ -31,9 +31,11 @@ func systemSections(in Input, tools []chat.ToolDef) []string {
 		appliance,
 		stored[KindChat],
 		stored[KindWorkspace],
+		subAgent(in.Chat),
 		workspaceContext(in.Workspace, in.System),
 		tagged("user-instructions", cleanText(in.UserInstructions)),
 		tagged(guidanceTag, in.Guidance),
+		modeSections(in),
 	}
 	switch {
 	case in.JSONTools:

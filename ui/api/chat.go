@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -61,8 +62,8 @@ func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) 
 	}
 	var warnings []string
 	c, err := a.o.Chats.Create(q.ctx(), q.who, engine.CreateInput{Content: takenParts(in.Content), Title: in.Title, WorkspaceID: in.WorkspaceID,
-		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, Key: q.key(),
-		Warnings: &warnings, Replayed: &q.again})
+		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode,
+		ClientTools: takenTools(in.ClientTools), Warnings: &warnings, Key: q.key(), Replayed: &q.again})
 	if err != nil {
 		return client.Chat{}, err
 	}
@@ -80,6 +81,7 @@ func (a *API) getChat(q *request, _ none) (client.Chat, error) {
 	unread, err := a.o.Chats.Unread(q.ctx(), q.who, engine.UnreadInput{ChatID: q.chat()})
 	out := shownChat(v.Chat, q.who, phaseOf(v.Chat, v.Draft, ""), unread)
 	out.Files = shownFiles(v.Files)
+	out.Children = shownChildren(v.Children, q.who)
 	return out, err
 }
 
@@ -98,7 +100,7 @@ func (a *API) updateChat(q *request, in client.ChatUpdate) (none, error) {
 		}
 	}
 	_, err := a.o.Chats.Amend(q.ctx(), q.who, engine.AmendInput{ChatID: q.chat(), Title: in.Title, PinOrder: in.PinOrder, Labels: in.Labels,
-		WorkspaceID: in.WorkspaceID, ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Archived: in.Archived})
+		WorkspaceID: in.WorkspaceID, ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, PlanMode: in.PlanMode, Archived: in.Archived})
 	return none{}, err
 }
 
@@ -166,7 +168,7 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 			add(h.Chat, h.Unread)
 		}
 		out.HasMore = found.HasMore
-		return out, err
+		return out, errors.Join(err, a.embed(q, out.Chats))
 	}
 	if after != "" {
 		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: after}); err != nil {
@@ -177,8 +179,11 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 	for _, c := range page.Chats {
 		add(c, page.Unread[c.ID])
 	}
+	if err != nil {
+		return out, err
+	}
 	out.HasMore = page.HasMore
-	return out, err
+	return out, a.embed(q, out.Chats)
 }
 
 // badCursor: a page cannot go on behind a Chat that is not there.

@@ -98,14 +98,19 @@ func (c *cursor) actionEvent(f *client.Frame, now *chat.Chat) {
 		if o.Decision != "" {
 			continue
 		}
-		calls = append(calls, client.OpenCall{CallID: o.Call.ID, ToolName: o.Call.Name, Args: o.Call.Args})
+		calls = append(calls, client.OpenCall{CallID: o.Call.ID, ToolName: o.Call.Name, Args: o.Call.Args, Kind: o.Kind})
 		names.WriteString(o.Call.ID + "\n")
+	}
+	var deadline *client.Time
+	if !now.ActionDeadline.IsZero() {
+		at := client.At(now.ActionDeadline)
+		deadline = &at
 	}
 	if names.String() == c.open {
 		return
 	}
 	c.open = names.String()
-	f.Events = append(f.Events, &client.ActionRequiredEvent{Type: client.TypeActionRequired, ToolCalls: calls})
+	f.Events = append(f.Events, &client.ActionRequiredEvent{Type: client.TypeActionRequired, ToolCalls: calls, Deadline: deadline})
 }
 
 // draftEvents sends retry, preview_reset and the new pieces of the Draft.

@@ -27,6 +27,7 @@ func (a *API) messageEndpoints() []endpoint {
 		{method: http.MethodPatch, path: messages + "/{n}",
 			summary: "Edit a user message: it and all after it are marked deleted, the queue is dropped, and the new one runs.", keyed: true,
 			maxBody: messageBody, in: client.MessageEdit{}, handler: answer(a, http.StatusOK, a.editMessage), out: map[int]any{http.StatusOK: client.Edited{}}},
+		a.resultsEndpoint(),
 		{method: http.MethodPatch, path: queued, summary: "Change a queued message, or move it before another one.", maxBody: messageBody,
 			in: client.QueuedUpdate{}, handler: answer(a, http.StatusNoContent, a.updateQueued), out: nothing},
 		{method: http.MethodDelete, path: queued, summary: "Remove a queued message.",
@@ -79,7 +80,7 @@ func (a *API) send(q *request, in client.MessageSend) (client.Sent, error) {
 		return client.Sent{}, err
 	}
 	out, err := a.o.Chats.Send(q.ctx(), q.who, engine.SendInput{ChatID: q.chat(), Content: takenParts(in.Content), ModelConfigID: in.ModelConfigID,
-		ReasoningEffort: in.ReasoningEffort, Busy: in.BusyBehavior, Key: q.key()})
+		ReasoningEffort: in.ReasoningEffort, PlanMode: in.PlanMode, Busy: in.BusyBehavior, Key: q.key()})
 	if err != nil {
 		return client.Sent{}, err
 	}

@@ -38,6 +38,8 @@ var callScripts = []scripted.Script{
 	{User: "touch", Results: 1, Reply: scripted.Text("Touched.")},
 	{User: "write", Reply: scripted.Calls(scripted.Call{Name: "write_file", Args: json.RawMessage(`{"path":"note.txt","content":"new"}`)})},
 	{User: "write", Results: 1, Reply: scripted.Text("Written.")},
+	{User: "ring", Reply: scripted.Calls(scripted.Call{ID: "one", Name: "ring", Args: json.RawMessage(`{"n":1}`)}, scripted.Call{ID: "two", Name: "ring", Args: json.RawMessage(`{"n":2}`)})},
+	{User: "ring", Results: 2, Reply: scripted.Text("Rung.")},
 	{User: "fail", Reply: scripted.Reply{Status: http.StatusNotFound, Error: "model gone"}},
 }
 
@@ -60,6 +62,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkEdit(t, a, take)
 	checkTranscripts(t, a, take)
 	checkCards(t, a, take)
+	checkClientTools(t, a, take)
 	checkStreamRoute(t, a, d)
 	checkSite(t, a, take)
 	checkFiles(t, a, take)
@@ -175,7 +178,7 @@ func checkChats(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	id := idOf(t, take(step{name: "create", method: "POST", path: "/chats", status: 201,
 		body:   `{"content":[{"type":"text","text":"hello"}],"labels":{"team":"blue"},"title":"Greeting <b>","reasoning_effort":"low"}`,
 		has:    []string{`"status":"pending"`, `"phase":"queued"`, `"title":"Greeting <b>"`, `"children":[]`, `"last_error":null`, `"queue_held":false`},
-		hasNot: []string{"mcp_server_ids", "plan_mode", "diff_status"}}))
+		hasNot: []string{"mcp_server_ids", "diff_status"}}))
 	at := "/chats/" + id
 	for name, body := range map[string]string{"blank": `{"content":[{"type":"text","text":"  "}]}`, "none": `{}`, "a file": `{"content":[{"type":"file"}]}`,
 		"labels": `{"content":[{"type":"text","text":"x"}],"labels":{` + manyLabels() + `}}`} {

@@ -20,7 +20,8 @@ func TestStrictBodies(t *testing.T) {
 	for _, s := range []step{
 		{name: "unknown field", body: `{"content":[],"odd":1}`, status: 400, has: []string{`"field":"odd"`, `"kind":"invalid"`}},
 		{name: "unknown field inside", body: `{"content":[{"type":"text","text":"x","tool_call_id":"1"}]}`, status: 400, has: []string{`"field":"tool_call_id"`}},
-		{name: "a feature that is not here", body: `{"content":[{"type":"text","text":"x"}],"plan_mode":"plan"}`, status: 400, has: []string{`"field":"plan_mode"`}},
+		{name: "a plan mode that there is not", body: `{"content":[{"type":"text","text":"x"}],"plan_mode":"draft"}`, status: 400, has: []string{`"field":"plan_mode"`}},
+		{name: "a client tool with a bad name", body: `{"content":[{"type":"text","text":"x"}],"client_tools":[{"name":"a b"}]}`, status: 400, has: []string{`"field":"client_tools[0].name"`}},
 		{name: "wrong type", body: `{"content":"hello"}`, status: 400, has: []string{`"field":"content"`}},
 		{name: "two values", body: hello + `{}`, status: 400},
 		{name: "too deep", body: deep, status: 400, has: []string{"deeper than 64"}},
@@ -111,7 +112,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			{method: "GET", path: at, status: 404}, {method: "GET", path: at + "/messages", status: 404}, {method: "GET", path: at + "/stream", status: 404},
 			{method: "POST", path: at + "/messages", body: hello, status: 404}, {method: "POST", path: at + "/interrupt", status: 404},
 			{method: "POST", path: at + "/retry", status: 404}, {method: "POST", path: at + "/compact", status: 404}, {method: "POST", path: at + "/clear", status: 404},
-			{method: "POST", path: at + "/approvals/x", body: `{"decision":"deny"}`, status: 404}, {method: "POST", path: at + "/checkpoints/1/restore", status: 404},
+			{method: "POST", path: at + "/approvals/x", body: `{"decision":"deny"}`, status: 404}, {method: "POST", path: at + "/tool-results", body: `{"results":[]}`, status: 404}, {method: "POST", path: at + "/checkpoints/1/restore", status: 404},
 			{method: "PATCH", path: at + "/queue/1", body: `{}`, status: 404}, {method: "DELETE", path: at + "/queue/1", status: 404},
 			{method: "POST", path: at + "/queue/1/promote", status: 404}, {method: "PATCH", path: at, body: `{"title":"x"}`, status: 404},
 			{method: "DELETE", path: at, status: 404}, {method: "GET", path: "/workspaces/" + string(w.ID), status: 404},

@@ -14,12 +14,16 @@ func shownChat(c *chat.Chat, owner chat.Principal, phase chat.Phase, unread bool
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	return client.Chat{ID: c.ID, OwnerID: c.OwnerID, OwnerName: owner.Name, WorkspaceID: orNull(c.WorkspaceID), ParentChatID: orNull(c.ParentID),
+	out := client.Chat{ID: c.ID, OwnerID: c.OwnerID, OwnerName: owner.Name, WorkspaceID: orNull(c.WorkspaceID), ParentChatID: orNull(c.ParentID),
 		RootChatID: c.RootID, ForkedFrom: orNull(c.ForkedFrom), Title: c.Title, Status: c.State, Phase: phase, RestReason: orNull(c.RestReason), Archived: c.Archived,
 		QueueHeld: queueHeld(c), PinOrder: c.PinOrder, Labels: labels, ModelConfigID: orNull(c.ModelConfigID),
-		ReasoningEffort: c.ReasoningEffort, LastError: shownError(c.LastError), LastTurnSummary: c.LastTurnSummary, HasUnread: unread,
+		ReasoningEffort: c.ReasoningEffort, PlanMode: c.PlanMode, AgentType: orNull(c.AgentType), LastError: shownError(c.LastError), LastTurnSummary: c.LastTurnSummary, HasUnread: unread,
 		Usage:     client.ContextUse{Tokens: c.Used.Tokens, Limit: orNull(c.Used.Limit)},
 		CreatedAt: client.At(c.CreatedAt), UpdatedAt: client.At(c.UpdatedAt), Version: c.Version, Children: []client.Chat{}}
+	if c.Turn.Asks != nil && c.State.AtRest() {
+		out.Asks = &c.Turn.Asks.Kind
+	}
+	return out
 }
 
 // orNull is nil for the zero value.
@@ -80,7 +84,7 @@ func shownQueue(queue []*chat.QueuedMessage) []client.QueuedMessage {
 
 func shownQueued(q *chat.QueuedMessage) client.QueuedMessage {
 	return client.QueuedMessage{ID: q.ID, ChatID: q.ChatID, Content: shownParts(q.Content), CreatedAt: client.At(q.CreatedAt),
-		CreatedBy: orNull(q.CreatedBy), ModelConfigID: orNull(q.ModelConfigID), ReasoningEffort: q.ReasoningEffort, Urgent: q.Urgent}
+		CreatedBy: orNull(q.CreatedBy), ModelConfigID: orNull(q.ModelConfigID), ReasoningEffort: q.ReasoningEffort, PlanMode: q.PlanMode, Urgent: q.Urgent}
 }
 
 func shownParts(parts []chat.Part) []client.Part {

@@ -97,6 +97,7 @@ type standing struct {
 	summary  string
 	failed   string
 	open     string
+	asks     string
 	root     chat.ID
 	parent   chat.ID
 }
@@ -115,6 +116,9 @@ func standingOf(c *chat.Chat) standing {
 			}
 		}
 		s.open = names.String()
+	}
+	if c.Turn.Asks != nil && c.State.AtRest() {
+		s.asks = c.Turn.Asks.CallID
 	}
 	return s
 }
@@ -178,7 +182,7 @@ func changesOf(was, is standing, known bool) []string {
 	if was.summary != is.summary {
 		out = append(out, client.ChangeSummary)
 	}
-	if is.open != "" && was.open != is.open {
+	if is.open != "" && was.open != is.open || is.asks != "" && was.asks != is.asks {
 		out = append(out, client.ChangeActionRequired)
 	}
 	return out

@@ -31,17 +31,23 @@ type Chat struct {
 	Labels          map[string]string   `json:"labels"`
 	ModelConfigID   *chat.ModelConfigID `json:"model_config_id"`
 	ReasoningEffort string              `json:"reasoning_effort"`
-	LastError       *Error              `json:"last_error"`
-	LastTurnSummary string              `json:"last_turn_summary"`
-	HasUnread       bool                `json:"has_unread"`
-	Usage           ContextUse          `json:"usage"`
-	CreatedAt       Time                `json:"created_at"`
-	UpdatedAt       Time                `json:"updated_at"`
-	Version         int64               `json:"version"`
-	Children        []Chat              `json:"children"`
+	PlanMode        string              `json:"plan_mode"`
+	// AgentType is general or explore in a sub-agent, null in a root chat.
+	AgentType *chat.AgentType `json:"agent_type"`
+	// Asks says that the last Turn ended with a question or a plan, which the next Message answers.
+	Asks            *chat.AskingKind `json:"asks"`
+	LastError       *Error           `json:"last_error"`
+	LastTurnSummary string           `json:"last_turn_summary"`
+	HasUnread       bool             `json:"has_unread"`
+	Usage           ContextUse       `json:"usage"`
+	CreatedAt       Time             `json:"created_at"`
+	UpdatedAt       Time             `json:"updated_at"`
+	Version         int64            `json:"version"`
+	Children        []Chat           `json:"children"`
 	// Files were sent in the Chat, oldest first. Only a single Chat has them.
 	Files []File `json:"files,omitempty"`
-	// Warnings say what the model or the Chat will not have of the files of the first Message. Only the answer to its creation has them.
+	// Warnings say what is not as it was asked for: files that the model or the Chat will not have, tools that are not used. Only the answer to
+	// its creation has them.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -82,6 +88,9 @@ type ChatCreate struct {
 	SystemPrompt    string             `json:"system_prompt,omitempty"`
 	ReasoningEffort string             `json:"reasoning_effort,omitempty"`
 	Labels          map[string]string  `json:"labels,omitempty"`
+	// PlanMode is "" or "plan".
+	PlanMode    string       `json:"plan_mode,omitempty"`
+	ClientTools []ClientTool `json:"client_tools,omitempty"`
 }
 
 // ChatUpdate changes what is not nil. "" takes a Workspace or a Model config away.
@@ -93,6 +102,7 @@ type ChatUpdate struct {
 	WorkspaceID     *chat.WorkspaceID   `json:"workspace_id,omitempty"`
 	ModelConfigID   *chat.ModelConfigID `json:"model_config_id,omitempty"`
 	ReasoningEffort *string             `json:"reasoning_effort,omitempty"`
+	PlanMode        *string             `json:"plan_mode,omitempty"`
 }
 
 // Approval answers a permission card: allow_once or deny.

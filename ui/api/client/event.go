@@ -57,11 +57,11 @@ type ErrorEvent struct {
 	Error Error  `json:"error"`
 }
 
-// ActionRequiredEvent lists the Calls that wait for a person.
+// ActionRequiredEvent lists the Calls that wait for a person, or for the program that made the Chat.
 type ActionRequiredEvent struct {
 	Type      string     `json:"type"`
 	ToolCalls []OpenCall `json:"tool_calls"`
-	// Deadline is null for permission cards, which have none.
+	// Deadline is when client-run Calls are answered without their program; null while none is open: permission cards have none.
 	Deadline *Time `json:"deadline"`
 }
 
@@ -70,6 +70,8 @@ type OpenCall struct {
 	CallID   string          `json:"tool_call_id"`
 	ToolName string          `json:"tool_name"`
 	Args     json.RawMessage `json:"args"`
+	// Kind is approval for a permission card, client for a Call that the program runs.
+	Kind chat.OutstandingKind `json:"kind"`
 }
 
 // RetryEvent: the attempt failed and another follows.

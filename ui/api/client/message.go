@@ -99,6 +99,8 @@ type QueuedMessage struct {
 	CreatedBy       *chat.UserID        `json:"created_by"`
 	ModelConfigID   *chat.ModelConfigID `json:"model_config_id"`
 	ReasoningEffort string              `json:"reasoning_effort,omitempty"`
+	// PlanMode is set together with the Message; null leaves the Chat's own.
+	PlanMode *string `json:"plan_mode,omitempty"`
 	// Urgent ones stand before all plain ones.
 	Urgent bool `json:"urgent"`
 }
@@ -123,6 +125,8 @@ type MessageSend struct {
 	ModelConfigID   chat.ModelConfigID `json:"model_config_id,omitempty"`
 	ReasoningEffort string             `json:"reasoning_effort,omitempty"`
 	BusyBehavior    string             `json:"busy_behavior,omitempty"`
+	// PlanMode is "" or "plan"; nil leaves the Chat's own.
+	PlanMode *string `json:"plan_mode,omitempty"`
 }
 
 // Sent holds the Message that went into the history, or the one that waits.

@@ -15,9 +15,10 @@ type Transcript struct {
 	// Parts are those of the uncommitted reply; a running Call's output is joined in ResultDelta.
 	Parts      []Part
 	Generation int64
-	// Error is set while the Chat stands in error, Open while Calls wait for a person.
-	Error *Error
-	Open  []OpenCall
+	// Error is set while the Chat stands in error, Open while Calls wait for a person or a program; Deadline is when the latter is late.
+	Error    *Error
+	Open     []OpenCall
+	Deadline *Time
 
 	// ends holds, per part, the offset that its next piece must have; seq is the last one.
 	ends []int64
@@ -46,7 +47,7 @@ func (t *Transcript) apply(e Event) error {
 			t.Error = nil
 		}
 		if e.Status != chat.RequiresAction {
-			t.Open = nil
+			t.Open, t.Deadline = nil, nil
 		}
 	case *HistoryResetEvent:
 		t.Messages = nil
@@ -61,7 +62,7 @@ func (t *Transcript) apply(e Event) error {
 		shown := e.Error
 		t.Error = &shown
 	case *ActionRequiredEvent:
-		t.Open = e.ToolCalls
+		t.Open, t.Deadline = e.ToolCalls, e.Deadline
 	case *PreviewResetEvent:
 		t.dropParts()
 		t.Generation = e.Generation

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+)
+
+// toolbox is all Tools that the engine knows: those that were handed in, and behind them those that act on Chats.
+type toolbox struct {
+	Tools
+	own []chat.Tool
+}
+
+// Tool gives the Tool of that exact name.
+func (b *toolbox) Tool(name string) (chat.Tool, bool) {
+	for _, t := range b.own {
+		if t.Def().Name == name {
+			return t, true
+		}
+	}
+	return b.Tools.Tool(name)
+}
+
+// Defs lists what is offered for a window; a small one has no room for more than files and commands.
+func (b *toolbox) Defs(window int) []chat.ToolDef {
+	defs := b.Tools.Defs(window)
+	for _, t := range b.own {
+		if d := t.Def(); window >= prompt.SmallWindow || d.Name == toolPlan {
+			defs = append(defs, d)
+		}
+	}
+	return defs
+}
+
+// ownTool is a Tool that acts on Chats.
+type ownTool struct {
+	def chat.ToolDef
+	run func(ctx context.Context, env chat.Env, args json.RawMessage) chat.Result
+}
+
+var _ chat.Tool = ownTool{}
+
+// Def gives the definition.
+func (t ownTool) Def() chat.ToolDef { return t.def }
+
+// Run runs it.
+func (t ownTool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat.Result {
+	return t.run(ctx, env, args)
+}
+
+// offered is the Turn's Set of Tools, in order. The same list drives definitions and execution.
+func (r *run) offered() []chat.ToolDef {
+	t := &r.t
+	if t.config.Tools == chat.ToolsOff {
+		return nil
+	}
+	defs := slices.DeleteFunc(r.e.tools.Defs(t.window), func(d chat.ToolDef) bool {
+		return d.Workspace && t.workspace == nil || !t.allows(d)
+	})
+	for _, tool := range t.extra.tools {
+		defs = append(defs, tool.Def())
+	}
+	return prompt.FitTools(append(defs, clientDefs(t, defs)...), t.window)
+}
+
+// tool gives the Tool behind an offered name, and its definition.
+func (r *run) tool(name string) (chat.Tool, chat.ToolDef) {
+	for _, d := range r.t.defs {
+		if d.Name != name {
+			continue
+		}
+		if d.Client {
+			return clientTool(d), d
+		}
+		for _, t := range r.t.extra.tools {
+			if t.Def().Name == name {
+				return t, d
+			}
+		}
+		t, _ := r.e.tools.Tool(name)
+		return t, d
+	}
+	return nil, chat.ToolDef{}
+}
+
+// failed is a Result that tells the model in plain words what went wrong and what to do.
+func failed(format string, a ...any) chat.Result {
+	return chat.Result{Content: fmt.Sprintf(format, a...), IsError: true}
+}
+
+// resultOf is a Result of one JSON object.
+func resultOf(v any) chat.Result {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return failed("The result cannot be encoded: %v", err)
+	}
+	return chat.Result{Content: string(b)}
+}
