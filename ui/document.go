@@ -7,6 +7,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"holdfast/ui/gate"
 	"holdfast/ui/static"
 	"holdfast/ui/view"
 )
@@ -22,7 +23,8 @@ func (s *Site) page(title string) view.Page {
 // document answers with a whole page.
 func (s *Site) document(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
 	var b bytes.Buffer
-	if err := c.Render(r.Context(), &b); err != nil {
+	p := gate.Principal(r.Context())
+	if err := c.Render(view.SeenBy(r.Context(), view.Viewer{Name: p.Name, Admin: p.Admin()}), &b); err != nil {
 		if r.Context().Err() == nil {
 			s.log.ErrorContext(r.Context(), "a page could not be rendered", "error", err)
 		}

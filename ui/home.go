@@ -174,7 +174,7 @@ func startCommand() (start, install string) {
 
 // LoginPage writes the page of /login for the gate.
 func (s *Site) LoginPage(w http.ResponseWriter, r *http.Request, state gate.LoginState) {
-	p := view.LoginPage{Page: s.page("Sign in"), Host: s.o.Host, Code: state.Code}
+	p := view.LoginPage{Page: s.page("Sign in"), Host: s.o.Host, Code: state.Code, ByName: state.ByName, Name: state.Name}
 	if state.Failed != nil {
 		p.Problem = sentence(state.Failed)
 	}

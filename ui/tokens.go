@@ -15,7 +15,7 @@ import (
 
 func (s *Site) tokensPage(w http.ResponseWriter, r *http.Request) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
-	list, err := s.tokenViews(r)
+	list, err := s.tokenViews(r, "")
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
@@ -23,8 +23,9 @@ func (s *Site) tokensPage(w http.ResponseWriter, r *http.Request) {
 	s.document(w, r, http.StatusOK, view.TokensDocument(view.TokensPage{Page: s.page("Tokens"), Note: s.serverNote(ctx, p), Tokens: list}))
 }
 
-func (s *Site) tokenViews(r *http.Request) ([]view.Token, error) {
-	out, err := s.account.ListTokens(r.Context(), gate.Principal(r.Context()), account.ListTokensInput{})
+// tokenViews gives the tokens of somebody, "" being who asks.
+func (s *Site) tokenViews(r *http.Request, id chat.UserID) ([]view.Token, error) {
+	out, err := s.account.ListTokens(r.Context(), gate.Principal(r.Context()), account.ListTokensInput{UserID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *Site) createToken(w http.ResponseWriter, r *http.Request) {
 	out, err := s.account.CreateToken(r.Context(), gate.Principal(r.Context()), in)
 	switch {
 	case err == nil:
-		list, err := s.tokenViews(r)
+		list, err := s.tokenViews(r, "")
 		if err != nil {
 			gate.WriteError(w, r, err)
 			return
@@ -72,7 +73,7 @@ func (s *Site) revokeToken(w http.ResponseWriter, r *http.Request) {
 		s.done(w, r, err)
 		return
 	}
-	list, err := s.tokenViews(r)
+	list, err := s.tokenViews(r, "")
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return

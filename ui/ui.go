@@ -133,6 +133,7 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/processes/{process}/stop", s.stopProcess),
 	}
 	routes = append(routes, s.settingsRoutes(user, form)...)
+	routes = append(routes, s.peopleRoutes()...)
 	if s.gallery != nil {
 		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))
 	}

@@ -18,6 +18,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestGolden compares components with testdata/NAME.html.
 func TestGolden(t *testing.T) {
 	hostile := `</pre></body><script>alert("x")</script>` + "\r'\x00"
+	// What the engine lets be a name has no control characters.
+	const tags = `"><script>alert("x")</script>`
 	tests := map[string]templ.Component{
 		"ask":     AskItem(Ask{ID: 7, ChatID: "c", Text: hostile, Day: "Today, 20 November", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Restore: 1, Refs: []Ref{{Icon: "i-file", Label: "a.go"}}}),
 		"edit":    Editor(Edit{ID: 7, ChatID: "c", Text: hostile + "\n\n</textarea>", Key: "k", Queued: 1, Refs: 2}),
@@ -49,7 +51,15 @@ func TestGolden(t *testing.T) {
 			RunBody(RunPage{Run: RunRow{State: "failed", Icon: "i-fail"}, Problem: hostile, Reasoning: hostile, Answer: hostile, Calls: []RunCall{{Name: hostile, Args: text.Source("request.json", "1\t{}")}},
 				Facts: []RunFact{{Name: "In all", Value: "2.0 s"}}, Attempts: []RunAttempt{{When: "15:04:05", Message: hostile, Next: "again after 1.0 s"}}, Reused: "All.",
 				Parts: []RunPart{{Kind: "user", Begins: hostile, Tokens: "12", Size: "40 B", Share: 100}}, Request: text.Source("request.json", "1\t{\n2\t}"), Size: "1 KB", Exact: "/e"})),
-		"login": LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", Code: `"><b>`}),
+		"people": PeopleList([]Person{{ID: "a", Name: tags, Admin: true, Self: true, Added: "1 May", Seen: "today, 10:00"}, {ID: "b", Name: "Jo", Disabled: true, Password: true, Added: "2 May"}}),
+		"person": PersonPanel(PersonPage{Person: Person{ID: "b", Name: tags, Added: "2 May"}, Sessions: []Session{{ID: "s", Browser: tags, Since: "1 May", Used: "2 May", Ends: "1 June"}},
+			Tokens: []Token{{ID: "t", Name: tags, Created: "1 May"}}}),
+		"person-disabled": PersonPanel(PersonPage{Person: Person{ID: "b", Name: "Jo", Disabled: true, Added: "2 May"}}),
+		"person-last":     PersonPanel(PersonPage{Person: Person{ID: "a", Name: "Al", Admin: true, Last: true, Self: true, Added: "1 May"}}),
+		"person-link":     FreshLink(SignInLink{Name: tags, URL: "http://h/login?code=x", Until: "10:00"}),
+		"own":             templ.Join(OwnPassword(true), OwnSessions([]Session{{ID: "s", Since: "1 May", Used: "2 May", Ends: "1 June", Current: true}})),
+		"login-password":  LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", ByName: true, Name: hostile, Problem: tags}),
+		"login":           LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", Code: `"><b>`}),
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {

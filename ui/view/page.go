@@ -87,10 +87,27 @@ type Option struct {
 
 // LoginPage is the sign-in. Code is set when a link was opened in a way that must be confirmed by a press.
 type LoginPage struct {
-	Page    Page
-	Host    string
-	Code    string
+	Page Page
+	Host string
+	Code string
+	// Problem is what was wrong with the last try, which was with a Name and a password when ByName.
 	Problem string
+	ByName  bool
+	Name    string
+}
+
+func (p LoginPage) nameProblem() string {
+	if p.ByName {
+		return p.Problem
+	}
+	return ""
+}
+
+func (p LoginPage) codeProblem() string {
+	if p.ByName {
+		return ""
+	}
+	return p.Problem
 }
 
 // ErrorPage says what is not there and where to go.
