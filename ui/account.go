@@ -4,15 +4,16 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"holdfast/engine/account"
 	"holdfast/engine/chat"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
 )
 
-func (s *Site) ownPage(w http.ResponseWriter, r *http.Request) {
+func (s *Site) ownPage(w http.ResponseWriter, r *http.Request) { s.own(w, r, http.StatusOK, "") }
+
+// own shows one's account, with what was wrong with a new password.
+func (s *Site) own(w http.ResponseWriter, r *http.Request, status int, problem string) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	me, err := s.account.Me(ctx, p, account.MeInput{})
 	if err != nil {
@@ -24,18 +25,21 @@ func (s *Site) ownPage(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.document(w, r, http.StatusOK, view.OwnDocument(view.OwnPage{Page: s.page("Account"), Note: s.serverNote(ctx, p),
-		Person: personView(me.User, clock(time.Now())), Sessions: sessions}))
+	s.document(w, r, status, view.OwnDocument(view.OwnPage{Page: s.page("Account"), Note: s.serverNote(ctx, p),
+		Person: personView(me.User, clock(time.Now())), Sessions: sessions, Set: problem == "" && r.URL.Query().Has("set"), Problem: problem}))
 }
 
 func (s *Site) setOwnPassword(w http.ResponseWriter, r *http.Request) {
 	_, err := s.account.ChangePassword(r.Context(), gate.Principal(r.Context()), account.ChangePasswordInput{Current: r.FormValue("current"),
 		Password: r.FormValue("password")})
-	if err != nil {
-		s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("own-error", fieldSentence(e)) })
-		return
+	switch {
+	case err == nil:
+		http.Redirect(w, r, "/account?set", http.StatusSeeOther)
+	case readableError(err):
+		s.own(w, r, http.StatusUnprocessableEntity, fieldSentence(err))
+	default:
+		gate.WriteError(w, r, err)
 	}
-	s.showOwn(w, r, view.OwnPassword(true), view.Toast("password-set", "ok", "Your password is set; your other browsers are signed out.", ""))
 }
 
 func (s *Site) revokeOwnSession(w http.ResponseWriter, r *http.Request) {
@@ -44,14 +48,10 @@ func (s *Site) revokeOwnSession(w http.ResponseWriter, r *http.Request) {
 		s.done(w, r, err)
 		return
 	}
-	s.showOwn(w, r)
-}
-
-func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, more ...templ.Component) {
 	sessions, err := s.sessions(r, "")
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.fragment(w, r, templ.Join(append(more, view.OwnSessions(sessions))...))
+	s.fragment(w, r, view.OwnSessions(sessions))
 }

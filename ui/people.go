@@ -33,12 +33,12 @@ func (s *Site) peopleRoutes() []gate.Route {
 		admin("POST /users/{id}/member", s.changePerson(account.UpdateUserInput{Role: &isMember})),
 		admin("POST /users/{id}/disable", s.changePerson(account.UpdateUserInput{Disabled: &yes})),
 		admin("POST /users/{id}/enable", s.changePerson(account.UpdateUserInput{Disabled: &no})),
-		admin("POST /users/{id}/password", s.setPersonPassword),
+		{Pattern: "POST /users/{id}/password", Policy: gate.Admin, Handler: http.HandlerFunc(s.setPersonPassword), Kind: gate.Document},
 		admin("POST /users/{id}/delete", s.removePerson),
 		admin("POST /users/{id}/sessions/{session}/revoke", s.revokePersonSession),
 		admin("POST /users/{id}/tokens/{token}/revoke", s.revokePersonToken),
 		user("GET /account", s.ownPage),
-		user("POST /account/password", s.setOwnPassword),
+		{Pattern: "POST /account/password", Policy: gate.User, Handler: http.HandlerFunc(s.setOwnPassword), Kind: gate.Document},
 		user("POST /account/sessions/{session}/revoke", s.revokeOwnSession),
 	}
 }
@@ -185,12 +185,18 @@ func (s *Site) sessions(r *http.Request, id chat.UserID) ([]view.Session, error)
 }
 
 func (s *Site) personPage(w http.ResponseWriter, r *http.Request) {
+	s.wholePerson(w, r, http.StatusOK, "")
+}
+
+// wholePerson shows the page of a person, with what was wrong with a new password.
+func (s *Site) wholePerson(w http.ResponseWriter, r *http.Request, status int, problem string) {
 	page, err := s.person(r)
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.document(w, r, http.StatusOK, view.PersonDocument(page))
+	page.Set, page.Problem = problem == "" && r.URL.Query().Has("set"), problem
+	s.document(w, r, status, view.PersonDocument(page))
 }
 
 // showPerson answers an intent on the page of a person: what is so now, or why not.
@@ -220,16 +226,18 @@ func (s *Site) changePerson(in account.UpdateUserInput) http.HandlerFunc {
 func (s *Site) setPersonPassword(w http.ResponseWriter, r *http.Request) {
 	password := r.FormValue("password")
 	if password == "" {
-		s.fragment(w, r, view.FormError("password-error", "Type the new password."))
+		s.wholePerson(w, r, http.StatusUnprocessableEntity, "Type the new password.")
 		return
 	}
-	u, err := s.account.UpdateUser(r.Context(), gate.Principal(r.Context()), account.UpdateUserInput{ID: userID(r), Password: &password})
-	if err != nil {
-		s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("password-error", fieldSentence(e)) })
-		return
+	_, err := s.account.UpdateUser(r.Context(), gate.Principal(r.Context()), account.UpdateUserInput{ID: userID(r), Password: &password})
+	switch {
+	case err == nil:
+		http.Redirect(w, r, "/users/"+string(userID(r))+"?set", http.StatusSeeOther)
+	case readableError(err):
+		s.wholePerson(w, r, http.StatusUnprocessableEntity, fieldSentence(err))
+	default:
+		gate.WriteError(w, r, err)
 	}
-	s.showPerson(w, r, nil, view.FormError("password-error", ""),
-		view.Toast("password-set", "ok", u.Name+" signs in with the new password from now on.", ""))
 }
 
 // removePerson leads back to the list: the page of who is gone is gone.

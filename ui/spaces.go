@@ -102,7 +102,7 @@ func (s *Site) spaceList(w http.ResponseWriter, r *http.Request, err error) {
 			gate.WriteError(w, r, err)
 			return
 		}
-		shown = templ.Join(shown, view.Toast("refused", "danger", sentence(err), ""))
+		shown = templ.Join(shown, view.Toasts(view.Toast("refused", "danger", sentence(err), "")))
 	}
 	s.fragment(w, r, shown)
 }

@@ -343,7 +343,7 @@ func (s *Site) setLimits(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.fragment(w, r, templ.Join(view.LimitsSection(limitsForm(limits, people.Users)), view.Toast("limits-saved", "ok", "The limits are saved and count from now on.", "")))
+	s.fragment(w, r, templ.Join(view.LimitsSection(limitsForm(limits, people.Users)), view.Toasts(view.Toast("limits-saved", "ok", "The limits are saved and count from now on.", ""))))
 }
 
 // takenLimits reads the rows of the form; those without a period are left to what counts instead.

@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 		"person-disabled": PersonPanel(PersonPage{Person: Person{ID: "b", Name: "Jo", Disabled: true, Added: "2 May"}}),
 		"person-last":     PersonPanel(PersonPage{Person: Person{ID: "a", Name: "Al", Admin: true, Last: true, Self: true, Added: "1 May"}}),
 		"person-link":     FreshLink(SignInLink{Name: tags, URL: "http://h/login?code=x", Until: "10:00"}),
-		"own":             templ.Join(OwnPassword(true), OwnSessions([]Session{{ID: "s", Since: "1 May", Used: "2 May", Ends: "1 June", Current: true}})),
+		"own":             templ.Join(OwnPassword(true, true, tags), OwnSessions([]Session{{ID: "s", Since: "1 May", Used: "2 May", Ends: "1 June", Current: true}})),
 		"login-password":  LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", ByName: true, Name: hostile, Problem: tags}),
 		"login":           LoginDocument(LoginPage{Page: Page{Title: "Sign in", Assets: func(n string) string { return "/static/" + n }}, Host: "pier-box", Code: `"><b>`}),
 	}

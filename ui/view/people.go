@@ -51,6 +51,9 @@ type PersonPage struct {
 	Person   Person
 	Sessions []Session
 	Tokens   []Token
+	// Set: the password was just set. Problem is why it was not.
+	Set     bool
+	Problem string
 }
 
 // OwnPage is a person's own account.
@@ -59,6 +62,9 @@ type OwnPage struct {
 	Note     ServerNote
 	Person   Person
 	Sessions []Session
+	// Set: the password was just set. Problem is why it was not.
+	Set     bool
+	Problem string
 }
 
 // Session is a browser's sign-in. Element id: se-ID.
