@@ -74,7 +74,7 @@ func TestBrowserPeople(t *testing.T) {
 	admin.shows("#chats", "a chat of the admin")
 	admin.lacks("#chats", "a chat of Jonas")
 	// A page of what is not theirs, or not for them, says so; the browser notes its status.
-	jonas.allow("status of 403", "status of 404")
+	jonas.allow("status of 403", "status of 404", "status of 401")
 	admin.allow("status of 404")
 	for p, other := range map[*page]string{admin: theirs, jonas: mine} {
 		p.open(other)
@@ -102,7 +102,6 @@ func TestBrowserPeople(t *testing.T) {
 	jonas.until(`location.pathname==='/login'`)
 	jonas.signIn("jonas", "four small words here")
 	jonas.shows("#password-error", "Name and password do not match.")
-	jonas.allow("status of 401")
 	admin.press("#person", "Remove")
 	admin.press("#confirm", "Remove Jonas")
 	admin.until(`location.pathname==='/users'`)

@@ -439,7 +439,7 @@ func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.
 		addresses = append(addresses, l.Addr())
 	}
 	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.hosts, Limits: o.limits,
-		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, Ready: h.ready}, routes...)
+		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, StreamAway: site.StreamAway, Ready: h.ready}, routes...)
 	return g, site, err
 }
 

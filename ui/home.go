@@ -181,6 +181,14 @@ func (s *Site) LoginPage(w http.ResponseWriter, r *http.Request, state gate.Logi
 	s.body(w, r, view.LoginDocument(p))
 }
 
+// StreamAway leads an open page whose reader is signed out to the sign-in, for the gate.
+func (s *Site) StreamAway(w http.ResponseWriter, r *http.Request) {
+	err := openFrames(w).send(r.Context(), patch{selector: "#toasts", mode: "append", html: view.Leave("/login")})
+	if err != nil && r.Context().Err() == nil {
+		s.log.DebugContext(r.Context(), "a page was not led to the sign-in", "error", err)
+	}
+}
+
 // ErrorPage writes the refusal of a document for the gate.
 func (s *Site) ErrorPage(w http.ResponseWriter, r *http.Request, e *chat.Error, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -67,7 +67,7 @@ func newPages(t *testing.T) *pages {
 	must(err)
 	p.url = "http://" + listeners[0].Addr().String()
 	g, err := gate.New(gate.Options{Account: p.account, Metrics: metric.New(), Log: log, Addresses: []net.Addr{listeners[0].Addr()}, LoginPage: site.LoginPage,
-		ErrorPage: site.ErrorPage}, site.Routes()...)
+		ErrorPage: site.ErrorPage, StreamAway: site.StreamAway}, site.Routes()...)
 	must(err)
 	server := &httptest.Server{Listener: listeners[0], Config: g.Server(context.Background())}
 	server.Start()

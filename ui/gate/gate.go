@@ -29,6 +29,8 @@ type Options struct {
 	// LoginPage writes the page of /login, and ErrorPage the refusal of a document; nil are plain ones.
 	LoginPage func(w http.ResponseWriter, r *http.Request, s LoginState)
 	ErrorPage func(w http.ResponseWriter, r *http.Request, e *chat.Error, status int)
+	// StreamAway answers the stream of a page whose reader is signed out; nil is 204, which ends the page's asking.
+	StreamAway http.HandlerFunc
 }
 
 // Gate is the http.Handler of the whole appliance.
@@ -71,6 +73,9 @@ func New(o Options, routes ...Route) (*Gate, error) {
 	}
 	if o.ErrorPage == nil {
 		o.ErrorPage = plainErrorPage
+	}
+	if o.StreamAway == nil {
+		o.StreamAway = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 	}
 	o.Limits = o.Limits.orDefaults()
 	g := &Gate{options: o, mux: http.NewServeMux(), routes: map[string]Route{}, hosts: newHosts(o.Addresses, o.Hosts),

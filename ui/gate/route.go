@@ -30,8 +30,8 @@ const (
 	Document Kind = "document"
 	// Intent routes take what a page sends.
 	Intent Kind = "intent"
-	// Stream routes stay open: they count as streams, and their context ends with the credential. Who is signed out gets 204, which
-	// ends the asking; under /api/ it is 401.
+	// Stream routes stay open: they count as streams, and their context ends with the credential. Who is signed out gets what
+	// Options.StreamAway says; under /api/ it is 401.
 	Stream Kind = "stream"
 	// Asset routes give static files.
 	Asset Kind = "asset"

@@ -198,7 +198,7 @@ func (g *Gate) sendAway(w *response, r *http.Request, v *visit, refused *chat.Er
 		// See Other, so that a form is not sent to the login page.
 		http.Redirect(w, r, "/login", http.StatusSeeOther)
 	case v.route.Kind == Stream && !underAPI:
-		w.WriteHeader(http.StatusNoContent)
+		g.options.StreamAway(w, r)
 	default:
 		WriteError(w, r, refused)
 	}
