@@ -140,7 +140,7 @@ func TestBrowserPeopleFit(t *testing.T) {
 					continue
 				}
 				var png []byte
-				q.do("picture", chromedp.FullScreenshot(&png, 90))
+				q.do("picture", chromedp.FullScreenshot(&png, 100))
 				file := filepath.Join(shots, name+map[bool]string{false: "-light", true: "-dark"}[dark]+map[bool]string{true: "", false: "-narrow"}[width == 1440]+".png")
 				if err := os.WriteFile(file, png, 0o644); err != nil {
 					t.Error(err)
