@@ -42,12 +42,14 @@ func (e *Engine) attach(tx *kv.Tx, c *chat.Chat, by chat.UserID, config chat.Mod
 	if config == "" {
 		config = c.ModelConfigID
 	}
-	// Where no model is left, the Turn will say so.
-	m, noModel := e.ports.configs(tx, config)
+	var m *chat.ModelConfig
+	if found, err := e.ports.configs(tx, config); err == nil {
+		m = &found
+	}
 	ids := make([]chat.FileID, len(files))
 	for i, f := range files {
 		ids[i] = f.ID
-		if w := unseen(f, m); w != "" && (noModel == nil || !chat.IsPicture(f.MediaType)) {
+		if w := warning(f, m); w != "" {
 			warnings = append(warnings, w)
 		}
 	}
@@ -58,19 +60,50 @@ func (e *Engine) attach(tx *kv.Tx, c *chat.Chat, by chat.UserID, config chat.Mod
 	return out, warnings, err
 }
 
-// unseen says what of a File a model will not have, "" when it has all.
-func unseen(f *chat.File, m chat.ModelConfig) string {
+// Left says what of a File requests to a model leave out.
+type Left string
+
+const (
+	// LeftNothing: the model has all of it.
+	LeftNothing Left = ""
+	// LeftUnseen: the model cannot see images.
+	LeftUnseen Left = "unseen"
+	// LeftKind: an image of a kind that models cannot be shown.
+	LeftKind Left = "kind"
+	// LeftBinary: no text and no image.
+	LeftBinary Left = "binary"
+	// LeftLong: a text of which the middle is cut.
+	LeftLong Left = "long"
+)
+
+func leftOf(f *chat.File, sees bool) Left {
 	picture := chat.IsPicture(f.MediaType)
 	switch {
-	case f.Dropped:
-		return fmt.Sprintf("%q is no longer kept. Attach it again if it is needed.", f.Name)
-	case picture && !prompt.Sees(m):
-		return fmt.Sprintf("%s cannot see images: it is told the name of %q only. Choose a model with vision.", m.Name, f.Name)
+	case picture && !sees:
+		return LeftUnseen
 	case picture && !prompt.ModelPicture(f.MediaType):
-		return fmt.Sprintf("Models cannot be shown images like %q. Attach it as PNG, JPEG or WebP.", f.Name)
+		return LeftKind
 	case !picture && !chat.IsText(f.MediaType):
-		return fmt.Sprintf("%q is not text: the model is told its name only.", f.Name)
+		return LeftBinary
 	case !picture && f.Size > prompt.MaxInline:
+		return LeftLong
+	}
+	return LeftNothing
+}
+
+// warning says what of a File a model will not have, "" when it has all. m is nil where no model is left: the Turn will say so.
+func warning(f *chat.File, m *chat.ModelConfig) string {
+	if f.Dropped {
+		return fmt.Sprintf("%q is no longer kept. Attach it again if it is needed.", f.Name)
+	}
+	switch leftOf(f, m == nil || prompt.Sees(*m)) {
+	case LeftUnseen:
+		return fmt.Sprintf("%s cannot see images: it is told the name of %q only. Choose a model with vision.", m.Name, f.Name)
+	case LeftKind:
+		return fmt.Sprintf("Models cannot be shown images like %q. Attach it as PNG, JPEG or WebP.", f.Name)
+	case LeftBinary:
+		return fmt.Sprintf("%q is not text: the model is told its name only.", f.Name)
+	case LeftLong:
 		return fmt.Sprintf("%q is larger than %d KiB: the model reads its beginning and its end only.", f.Name, prompt.MaxInline>>10)
 	}
 	return ""
@@ -146,3 +179,6 @@ func (e *Engine) fileBytes(f *chat.File) ([]byte, error) {
 	data, err := io.ReadAll(r)
 	return data, errors.Join(err, r.Close())
 }
+
+// Sees says whether images go to a model.
+func Sees(m chat.ModelConfig) bool { return prompt.Sees(m) }

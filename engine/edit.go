@@ -24,6 +24,8 @@ type EditOutput struct {
 	Message *chat.Message         `json:"message"`
 	Deleted []chat.MessageID      `json:"deleted"`
 	Dropped []*chat.QueuedMessage `json:"dropped"`
+	// Warnings say what the person should know of the Message's files.
+	Warnings []string `json:"warnings,omitempty"`
 	// Replayed: the key was known and this is the first answer again.
 	Replayed bool `json:"-"`
 }
@@ -46,7 +48,9 @@ func (e *Engine) Edit(ctx context.Context, p chat.Principal, in EditInput) (Edit
 	ins := &insertion{message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser, Content: content,
 		ModelConfigID: in.ModelConfigID, ContentVersion: 1}}
 	if rec != nil {
-		rec.answer = func() any { return EditOutput{Message: ins.stored, Deleted: out.Deleted, Dropped: out.Dropped} }
+		rec.answer = func() any {
+			return EditOutput{Message: ins.stored, Deleted: out.Deleted, Dropped: out.Dropped, Warnings: ins.warnings}
+		}
 	}
 	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) { return e.mayEdit(tx, c, p, in) },
@@ -66,7 +70,7 @@ func (e *Engine) Edit(ctx context.Context, p chat.Principal, in EditInput) (Edit
 		out = EditOutput{Replayed: true}
 		return out, json.Unmarshal(rec.replay, &out)
 	}
-	out.Message = ins.stored
+	out.Message, out.Warnings = ins.stored, ins.warnings
 	return out, err
 }
 

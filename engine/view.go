@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
 	"holdfast/kv"
 )
 
@@ -44,10 +45,11 @@ type View struct {
 	Files []File
 }
 
-// File is a File as a Chat has it. Gone: its bytes are no longer kept.
+// File is a File as a Chat has it. Gone: its bytes are no longer kept. Left says what the Chat's present model has not of it.
 type File struct {
 	*chat.File
 	Gone bool
+	Left Left
 }
 
 // View reads a Chat for a page or a stream. The Draft is copied before the store is read: a Step that commits in between shows as
@@ -78,7 +80,8 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 	}
 	v.Chat, v.Queue, v.Workspace, v.Config, v.CompactAt, v.Restorable = b.chat, b.queue, b.workspace, b.config, b.compactAt, b.restorable
 	for _, f := range b.files {
-		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone()})
+		sees := v.Config == nil || prompt.Sees(*v.Config)
+		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone(), Left: leftOf(f.File, sees)})
 	}
 	v.Parent, v.Children = b.parent, b.children
 	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {

@@ -88,7 +88,7 @@ func (s *Site) modelChoices(ctx context.Context, p chat.Principal, chosen chat.M
 	var out []view.Option
 	for _, m := range list {
 		if m.Enabled {
-			out = append(out, view.Option{Value: string(m.ID), Label: m.Name, Selected: m.ID == chosen || chosen == "" && m.IsDefault})
+			out = append(out, view.Option{Value: string(m.ID), Label: m.Name, Selected: m.ID == chosen || chosen == "" && m.IsDefault, Blind: !engine.Sees(m)})
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -41,8 +42,14 @@ func intent[Out any](s *Site, w http.ResponseWriter, r *http.Request, command fu
 }
 
 func (s *Site) send(w http.ResponseWriter, r *http.Request) {
-	_, err := s.chats.Send(r.Context(), gate.Principal(r.Context()), engine.SendInput{ChatID: chatID(r), Content: engine.TextParts(r.FormValue("text")),
-		Busy: r.FormValue("behavior"), Key: r.FormValue("key")})
+	behavior, key := r.FormValue("behavior"), r.FormValue("key")
+	out, err := s.chats.Send(r.Context(), gate.Principal(r.Context()), engine.SendInput{ChatID: chatID(r), Content: written(r), Busy: behavior, Key: key})
+	if err == nil && len(out.Warnings) > 0 {
+		// It was done all the same; the page must not send it again.
+		w.Header().Set("Holdfast-Done", "1")
+		s.fragment(w, r, view.Toast("warned", "warn", strings.Join(out.Warnings, " "), ""))
+		return
+	}
 	s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("composer-error", sentence(e)) })
 }
 

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -103,7 +104,7 @@ func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
 	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
 		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
 	for _, q := range v.Queue {
-		d.Queue = append(d.Queue, view.Queued{ID: int64(q.ID), Text: chat.PlainText(q.Content), Urgent: q.Urgent})
+		d.Queue = append(d.Queue, queuedView(q))
 	}
 	if c.Used.Limit > 0 {
 		d.Meter = view.Meter{Used: c.Used.Tokens, Limit: c.Used.Limit, CompactAt: v.CompactAt}
@@ -194,4 +195,9 @@ func rest(c *chat.Chat) view.Rest {
 		r.Reason, r.Queued = string(c.RestReason), c.Queued
 	}
 	return r
+}
+
+func queuedView(q *chat.QueuedMessage) view.Queued {
+	names, ids := namesOf(q.Content)
+	return view.Queued{ID: int64(q.ID), Text: chat.PlainText(q.Content), Urgent: q.Urgent, Files: strings.Join(names, ", "), FileIDs: strings.Join(ids, " ")}
 }

@@ -52,6 +52,8 @@ func otherParts(parts []chat.Part) []chat.Part {
 // returned is text that comes back into the composer.
 type returned struct {
 	Compose []string `json:"compose"`
+	// Files are ids of those that came with it.
+	Files []string `json:"files"`
 }
 
 // edit puts a new text in the place of a Message. What waited in the queue goes back to the page.
@@ -72,6 +74,8 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 		if text := chat.PlainText(q.Content); text != "" {
 			back.Compose = append(back.Compose, text)
 		}
+		_, ids := namesOf(q.Content)
+		back.Files = append(back.Files, ids...)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(back); err != nil {

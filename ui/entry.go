@@ -23,6 +23,9 @@ type transcript struct {
 	open    map[string]chat.OutstandingCall
 	files   map[chat.MessageID]int
 	space   *chat.WorkspaceRecord
+	// attached are the Chat's files by id, model the name of its present model.
+	attached map[string]engine.File
+	model    string
 }
 
 // result is where a Call's Result stands.
@@ -32,8 +35,14 @@ type result struct {
 }
 
 func (s *Site) transcript(v engine.View, now time.Time) *transcript {
-	t := &transcript{prose: s.prose, chat: v.Chat, now: clock(now), results: map[string]result{}, open: map[string]chat.OutstandingCall{},
+	t := &transcript{prose: s.prose, chat: v.Chat, now: clock(now), results: map[string]result{}, open: map[string]chat.OutstandingCall{}, attached: map[string]engine.File{},
 		files: v.Restorable, space: v.Workspace}
+	for _, f := range v.Files {
+		t.attached[string(f.ID)] = f
+	}
+	if v.Config != nil {
+		t.model = v.Config.Name
+	}
 	for _, m := range v.Messages {
 		if m.Role != chat.RoleTool {
 			continue
@@ -93,13 +102,13 @@ func (t *transcript) ask(m *chat.Message) *view.Ask {
 	at := clock(m.CreatedAt)
 	a := &view.Ask{ID: int64(m.ID), Text: chat.PlainText(m.Content), Day: dayOf(at, t.now), Time: at.Format("15:04"), ISO: at.Format(time.RFC3339),
 		ChatID: string(t.chat.ID), Restore: t.files[m.ID]}
-	for _, p := range m.Content {
+	for i := range m.Content {
+		p := &m.Content[i]
+		if p.Type == chat.PartFile {
+			a.Files = append(a.Files, t.sentFile(p))
+		}
 		if p.Type == chat.PartFileReference {
-			label := p.FileName
-			if p.StartLine > 0 {
-				label += ", lines " + strconv.Itoa(p.StartLine) + " to " + strconv.Itoa(p.EndLine)
-			}
-			a.Refs = append(a.Refs, view.Ref{Icon: "i-file", Label: label})
+			a.Refs = append(a.Refs, reference(p))
 		}
 	}
 	return a

@@ -125,7 +125,7 @@ func (s *Site) lastWorkspace(r *http.Request) chat.WorkspaceID {
 
 // create starts a Chat from the form and leads to it.
 func (s *Site) create(w http.ResponseWriter, r *http.Request) {
-	c, err := s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: engine.TextParts(r.FormValue("text")),
+	c, err := s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: written(r),
 		ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace_id")),
 		Key: r.FormValue("key")})
 	if err != nil {
@@ -133,7 +133,11 @@ func (s *Site) create(w http.ResponseWriter, r *http.Request) {
 			gate.WriteError(w, r, err)
 			return
 		}
-		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Text: r.FormValue("text"), Problem: sentence(err)})
+		files, unreadable := s.attachedTo(r, r.PostForm["file"])
+		if unreadable != nil {
+			files = nil // what was wrong with the message itself is said
+		}
+		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Text: r.FormValue("text"), Files: files, Problem: sentence(err)})
 		return
 	}
 	http.Redirect(w, r, "/chats/"+string(c.ID), http.StatusSeeOther)

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/model"
 	"holdfast/engine/runlog"
@@ -99,6 +100,9 @@ func (s *Site) Routes() []gate.Route {
 		{Pattern: "GET /static/{file...}", Policy: gate.Public, Handler: s.assets, Kind: gate.Asset},
 		user("GET /{$}", s.home),
 		form("POST /chats", s.create),
+		{Pattern: "POST /files", Policy: gate.User, Handler: http.HandlerFunc(s.upload), MaxBody: chat.MaxFileBytes},
+		{Pattern: "GET /files", Policy: gate.User, Handler: http.HandlerFunc(s.chips), Kind: gate.Intent},
+		{Pattern: "GET /files/{id}", Policy: gate.User, Handler: http.HandlerFunc(s.download), Kind: gate.Intent},
 		{Pattern: "GET /chats", Policy: gate.User, Handler: http.HandlerFunc(s.searchChats), Kind: gate.Intent},
 		user("GET /chats/{id}", s.chat),
 		stream("GET /chats/{id}/stream", s.chatStream),

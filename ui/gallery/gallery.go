@@ -2,6 +2,8 @@ package gallery
 
 import (
 	"bytes"
+	"image"
+	"image/png"
 	"net/http"
 
 	"github.com/a-h/templ"
@@ -43,7 +45,20 @@ func New(assets *static.Assets) (*Handler, error) {
 		}
 		h.write(w, r, view.RowBody(body))
 	})
+	h.mux.HandleFunc("GET /gallery/picture.png", picture)
 	return h, nil
+}
+
+// picture stands for one that a person attached.
+func picture(w http.ResponseWriter, _ *http.Request) {
+	m := image.NewGray(image.Rect(0, 0, 128, 96))
+	for i := range m.Pix {
+		x, y := i%128, i/128
+		m.Pix[i] = uint8(64 + x + (x*y/64)%64)
+	}
+	w.Header().Set("Content-Type", "image/png")
+	// A reader that went away is the only way for this to fail.
+	_ = png.Encode(w, m)
 }
 
 // ServeHTTP answers below /gallery/.

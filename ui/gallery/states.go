@@ -1,6 +1,8 @@
 package gallery
 
 import (
+	"context"
+	"io"
 	"time"
 
 	"github.com/a-h/templ"
@@ -36,6 +38,7 @@ func sections() []section {
 		{"Lists of chats", lists()},
 		{"Archive", []specimen{{"Empty", "", []templ.Component{view.ArchiveList(view.Archived{})}}, {"Failed", "", []templ.Component{view.ArchiveList(view.Archived{Problem: "The store was busy for 5 s. Nothing is lost."})}}, {"Chats", "", []templ.Component{view.ArchiveList(archived())}}}},
 		{"Composer", composers()},
+		{"Files", attachments()},
 		{"Progress", []specimen{{"Pull: running, failed", "", []templ.Component{view.PullList(pulls())}}}},
 		{"Forms", []specimen{{"Errors", "", []templ.Component{view.FormError("e1", "The folder /home/ingrid/src does not exist.")}}, {"A new token", "", []templ.Component{view.FreshToken("hf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG")}},
 			{"A new sign-in link", "", []templ.Component{view.FreshLink(view.SignInLink{Name: "Jonas", URL: "http://127.0.0.1:8420/login?code=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", Until: "14:16"})}},
@@ -186,6 +189,36 @@ func composers() []specimen {
 	bare := view.Dock{ChatID: "1", Key: "k", Models: modelOptions()[:1]}
 	return []specimen{{"Ready", "is-bare", []templ.Component{view.ChatDock(base)}}, {"Running, with a queue", "is-bare", []templ.Component{view.ChatDock(busy)}},
 		{"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
+}
+
+func attachments() []specimen {
+	photo := view.Attached{ID: "1", Name: "gauge-photo.jpg", URL: "/gallery/picture.png", Size: "412 KB", Picture: true}
+	notes := view.Attached{ID: "2", Name: "what-the-harbour-master-said-about-the-gauge-at-the-old-pier.txt", URL: "/gallery/picture.png", Size: "2.1 KB"}
+	unseen, gone, long, lost := photo, notes, notes, photo
+	unseen.ID, unseen.Note = "3", "not seen by qwen3-coder:30b"
+	gone.ID, gone.Gone = "4", true
+	long.ID, long.Name, long.Size, long.Note = "5", "tided.log", "1.9 MB", "its beginning and end for the model"
+	lost.ID, lost.Gone = "6", true
+	sent := view.Ask{ID: 40, ChatID: "1", Text: "What does this gauge show?", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Files: []view.Attached{photo, unseen, notes, long, gone, lost},
+		Refs: []view.Ref{{Icon: "i-file", Label: "feed/fetch.go, lines 41 to 42", Source: text.Source("fetch.go", "41\tfunc Fetch(ctx context.Context) (Reading, error) {\n42\t\treturn get(ctx)")}}}
+	alone := view.Ask{ID: 41, ChatID: "1", Time: "14:07", ISO: "2026-11-20T14:07:00Z", Files: []view.Attached{photo}}
+	return []specimen{{"In the composer", "", []templ.Component{view.Attachments([]view.Attached{photo, notes}, "")}},
+		{"To a model without eyes", "", []templ.Component{view.Attachments([]view.Attached{photo}, "qwen3-coder:30b cannot see images")}},
+		{"Not taken", "", []templ.Component{refusedFiles()}},
+		{"Sent", "", []templ.Component{view.AskItem(sent), view.AskItem(alone)}}}
+}
+
+func refusedFiles() templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		if _, err := io.WriteString(w, `<ul class="refs" aria-label="Attached files">`); err != nil {
+			return err
+		}
+		if err := view.FileRefused("harbour.mov", "Larger than 10 MiB.").Render(ctx, w); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "</ul>")
+		return err
+	})
 }
 
 func inspectors() []specimen {

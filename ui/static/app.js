@@ -33,7 +33,7 @@ async function answer(res) {
   if (res.status === 200) {
     const to = res.headers.get('Location')
     if (to) location.assign(to)
-    return { ok: !html, html, data: type.startsWith('application/json') ? await res.json() : null }
+    return { ok: !html || res.headers.has('Holdfast-Done'), html, data: type.startsWith('application/json') ? await res.json() : null }
   }
   toast(res.status === 404 ? 'That is no longer there.' : 'Refused by Holdfast (' + res.status + ').')
   return { ok: false }
@@ -196,16 +196,16 @@ function composer() {
     if (e.key !== 'Enter' || e.isComposing || e.shiftKey || e.altKey) return
     e.preventDefault()
     if (form.elements.behavior) form.elements.behavior.value = e.ctrlKey || e.metaKey ? 'interrupt' : 'queue'
-    if (area.value.trim()) form.requestSubmit()
+    if (area.value.trim() || named(form).length) form.requestSubmit()
   })
   if (!form.dataset.chat) { form.addEventListener('submit', () => store.set(slot, '')); return }
   let sending = false
   form.addEventListener('submit', async e => {
     e.preventDefault()
-    const sent = area.value
-    if (sending || !sent.trim()) return
+    const sent = area.value, files = named(form)
+    if (sending || e.isWaiting || !sent.trim() && !files.length) return
     sending = true
-    const fields = { text: sent, behavior: form.elements.behavior.value, key: form.elements.key.value }
+    const fields = [['text', sent], ['behavior', form.elements.behavior.value], ['key', form.elements.key.value], ...files.map(id => ['file', id])]
     const { ok, html } = await post(form.action, fields)
     sending = false
     form.elements.behavior.value = 'queue'
@@ -214,9 +214,12 @@ function composer() {
     form.elements.key.value = newKey()
     if (area.value === sent) area.value = ''
     store.set(slot, area.value)
+    dispatchEvent(new CustomEvent('sent', { detail: files }))
     toEnd()
   })
 }
+// The ids of the files that go with the message.
+const named = form => new FormData(form).getAll('file')
 function compose(text) {
   const area = $('composer-text')
   area.value = area.value.trim() ? area.value + '\n\n' + text : text
@@ -263,6 +266,7 @@ async function sendEdit(e) {
   if (html) apply(html)
   if (!ok) return
   if (editing === form) unedit()
+  if (data?.files) attach(data.files)
   if (data?.compose?.length) compose(data.compose.join('\n\n'))
   else $('composer-text')?.focus()
   toEnd()
@@ -275,6 +279,7 @@ function lostEdit() {
   compose(text)
   toast('This message was changed elsewhere. Your text is in the composer.')
 }
+const attach = ids => dispatchEvent(new CustomEvent('attach', { detail: ids }))
 async function copy(button, text) {
   try { await navigator.clipboard.writeText(text) } catch {
     const area = document.createElement('textarea')
@@ -330,6 +335,7 @@ const acts = {
     const { ok, html } = await post(b.dataset.url, '')
     if (html) apply(html)
     if (ok) compose(text)
+    if (ok) attach(b.dataset.files.split(' ').filter(Boolean))
   },
   start(b) { compose(b.dataset.says) },
   edit,

@@ -53,15 +53,18 @@ type Ask struct {
 	Time string
 	ISO  string
 	Refs []Ref
+	// Files are those that came with it.
+	Files []Attached
 	// Restore is the number of files that can go back to before this Turn, 0 for none.
 	Restore int
 	ChatID  string
 }
 
-// Ref is a file or a range of lines that a person named.
+// Ref is a file or a range of lines that a person named. Source are the lines as they were then.
 type Ref struct {
-	Icon  string
-	Label string
+	Icon   string
+	Label  string
+	Source []text.SourceLine
 }
 
 // Mark is a rule across the transcript: compaction, clear, restart. Element id: x-ID.
@@ -241,6 +244,9 @@ type Queued struct {
 	ID     int64
 	Text   string
 	Urgent bool
+	// Files are the names of its files, FileIDs their ids with spaces between.
+	Files   string
+	FileIDs string
 }
 
 // Meter is how full the window is, in tokens. Limit 0 shows no meter.

@@ -160,3 +160,6 @@ func moreExpr(n int) string {
 
 // awayExpr shows the pill while the stream is away: there is no event for a connection, so the first patch takes it off.
 const awayExpr = "if(evt.detail.el===el){const t=evt.detail.type;if(t==='retrying')$_away=true;else if(t.startsWith('datastar-patch'))$_away=false}"
+
+// MiB is a limit in whole MiB.
+func MiB(n int64) string { return strconv.FormatInt(n>>20, 10) + " MiB" }

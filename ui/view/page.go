@@ -83,6 +83,8 @@ type Option struct {
 	Value    string
 	Label    string
 	Selected bool
+	// Blind is a model that cannot see images.
+	Blind bool
 }
 
 // LoginPage is the sign-in. Code is set when a link was opened in a way that must be confirmed by a press.

@@ -10,6 +10,8 @@ type NewChatPage struct {
 	Key     string
 	Text    string
 	Problem string
+	// Files are those that were attached then.
+	Files []Attached
 	// Form is what was wrong with a folder that was added, with what was typed.
 	Form WorkspaceForm
 	// CanAdd: this person may add folders.
