@@ -130,3 +130,31 @@ func paced(t *testing.T, pace time.Duration, scripts ...scripted.Script) string 
 	t.Cleanup(func() { running.Close() })
 	return running.URL
 }
+
+func TestBrowserAnotherModelServer(t *testing.T) {
+	t.Parallel()
+	serve := func(model string) string {
+		running, err := scripted.Listen("127.0.0.1:0", scripted.New(scripted.Options{Models: []scripted.Model{{Name: model}}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { running.Close() })
+		return running.URL
+	}
+	// Without a fixed address, pages may change it.
+	a := serveNow(t, launch{args: []string{"--ollama", ""}})
+	p := browse(t, a)
+	p.open(a.url + "/models")
+	for _, model := range []string{"first:latest", "second:latest"} {
+		p.fill("#server-url", nobody)
+		p.press("#models-server", "Try")
+		p.shows("#server-error", "does not answer")
+		p.fill("#server-url", serve(model))
+		p.press("#models-server", "Try")
+		p.shows("#models-list", model)
+		p.shows("#models-server", "answers")
+		if problem := p.eval(`document.querySelector('#server-error').textContent.trim()`); problem != "" {
+			t.Errorf("still says %q", problem)
+		}
+	}
+}

@@ -332,12 +332,13 @@ func (s *Site) connectServer(w http.ResponseWriter, r *http.Request) {
 	if err == nil && !status.Reachable {
 		err = &chat.Error{Kind: chat.KindUnreachable, Message: status.URL + " does not answer.", Detail: status.Problem}
 	}
-	if err != nil {
+	if err != nil || r.FormValue("on") != "models" {
+		// The first page of all follows its server by itself.
 		s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("server-error", sentence(e)) })
 		return
 	}
-	w.Header().Set("Location", "/")
-	w.WriteHeader(http.StatusOK)
+	data := s.modelsData(r)
+	s.fragment(w, r, templ.Join(view.ConfigsSection(data), view.InstalledSection(data), view.ServerSection(data)))
 }
 
 // readableError says whether a person can read what went wrong and try again.

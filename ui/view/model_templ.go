@@ -1416,7 +1416,7 @@ func ServerSection(p ModelsPage) templ.Component {
 			}
 		}
 		if p.Admin {
-			templ_7745c5c3_Err = serverForm(p.Server, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = serverForm(p.Server, "", "models").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
