@@ -204,7 +204,8 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if err := watchCrash(crashes, log); err != nil {
 		return fmt.Errorf("prepare the crash files: %w", err)
 	}
-	store, err := kv.Open(ctx, o.data, kv.Options{Log: log, Version: version})
+	metrics := metric.New()
+	store, err := kv.Open(ctx, o.data, kv.Options{Log: log, Version: version, Committed: commitMeter(metrics)})
 	if err != nil {
 		return err
 	}
@@ -212,7 +213,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if err := errors.Join(hidden.open(ctx, o.data, store), o.readSite(ctx, store)); err != nil {
 		return err
 	}
-	metrics := metric.New()
+	storeMeters(metrics, store)
 	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Log: log})
 	if err != nil {
 		return err
@@ -447,11 +448,13 @@ func (h *house) ready() gate.Readiness {
 	if h.stopping.Load() {
 		return gate.Readiness{NotReady: []string{"stopping"}}
 	}
-	state, reason := h.store.State()
-	if state == "ok" {
-		return gate.Readiness{}
+	if state, reason := h.store.State(); state != kv.StateOK {
+		return gate.Readiness{NotReady: []string{state + ": " + reason}}
 	}
-	return gate.Readiness{NotReady: []string{state + ": " + reason}}
+	if space, err := h.store.Space(); err == nil && space.Low {
+		return gate.Readiness{NotReady: []string{fmt.Sprintf("%s: %d bytes are free in %s", kv.StateNoSpace, space.Free, space.Path)}}
+	}
+	return gate.Readiness{}
 }
 
 // greet prints the address, and a one-time login link unless a service manager reads the output; then asked is false.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,7 +99,9 @@ func (r *run) runBatch(calls []planned) ([]*chat.Part, error) {
 	for i := range calls {
 		if calls[i].refused != nil {
 			b.results[i] = calls[i].refused
-			r.e.meters.toolErrors.Inc(r.toolLabel(calls[i].call.Name))
+			label := r.toolLabel(calls[i].call.Name)
+			r.e.meters.toolCalls.Inc(label)
+			r.e.meters.toolErrors.Inc(label)
 		} else if calls[i].runs() {
 			b.open++
 		}
@@ -304,7 +307,7 @@ func (b *batch) one(i int) {
 	part.CallID, part.ToolName = p.call.ID, p.call.Name
 	ended := r.e.now().UTC()
 	part.CreatedAt, part.CompletedAt = &started, &ended
-	r.e.meters.toolDone(p.call.Name, part.IsError, ended.Sub(started), len(part.Result), part.Truncated)
+	r.e.meters.toolDone(r.toolLabel(p.call.Name), part.IsError, ended.Sub(started), len(part.Result), part.Truncated)
 	b.put(i, part)
 }
 
@@ -359,9 +362,14 @@ func (r *run) fenced(ctx context.Context, write func(*kv.Tx) error) error {
 	return storeError(err)
 }
 
+// toolLabel is a name of ours, or the sort of Tool: what a server or a model calls things is bounded by nobody.
 func (r *run) toolLabel(name string) string {
-	if slices.Contains(r.t.active(), name) {
-		return name
+	switch {
+	case !slices.Contains(r.t.active(), name):
+		return "unknown"
+	case strings.Contains(name, "__"):
+		// Only the Tools of MCP servers have such names: server__tool.
+		return "mcp"
 	}
-	return "unknown"
+	return name
 }

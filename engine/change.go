@@ -57,6 +57,12 @@ type changed struct {
 	chat  *chat.Chat
 	move  chat.Move
 	owner *chat.Lease
+	// event and from are what moved it out of which state; since is when it became runnable, zero where it was not.
+	event chat.EventKind
+	from  chat.State
+	since time.Time
+	// byHand: it ended a compaction that a person asked for, which is no Turn.
+	byHand bool
 }
 
 // change runs one transition. A refusal is a *chat.Error; a fence miss is errFenced; both write nothing.
@@ -149,7 +155,7 @@ func (e *Engine) transact(tx *kv.Tx, x change) (out changed, refused, err error)
 	if no != nil {
 		return out, no.AsError(), nil
 	}
-	out = changed{chat: c, move: m, owner: c.Lease}
+	out = changed{chat: c, move: m, owner: c.Lease, event: ev.Kind, from: c.State, since: c.RunnableSince, byHand: c.Intent != ""}
 	if m.Effects.Has(chat.NoChange) {
 		// Also a command that had nothing to do must not be done by a late repeat.
 		if x.receipt != nil {
@@ -401,9 +407,10 @@ func (e *Engine) answerLate(tx *kv.Tx, c *chat.Chat, now time.Time) error {
 	return nil
 }
 
-// after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner.
+// after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner, tell whom it may concern.
 func (e *Engine) after(out changed, appended []*chat.Message) {
 	c, m := out.chat, out.move
+	e.meters.moved(out, e.now())
 	e.histories.add(c, appended)
 	e.feed.moved(c, appended)
 	if c.ParentID != "" {
@@ -420,6 +427,9 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 	}
 	if m.Effects.Has(chat.Wake) && c.State == chat.Pending {
 		e.runner.wake(c.ID, c.Child())
+	}
+	if n, ok := noticeOf(out, appended); ok {
+		e.ports.notify(n)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -122,8 +123,12 @@ func (e *Engine) attachFirst(tx *kv.Tx, c *chat.Chat, in CreateInput, content []
 	return attached, nil
 }
 
-// limited refuses what a person's usage limit does not allow any more.
+// limited refuses what a person's usage limit does not allow any more, and what would take the last of the disk.
 func (e *Engine) limited(tx *kv.Tx, user chat.UserID) error {
+	// A file system that cannot be asked is full when a commit says so.
+	if space, err := e.store.Space(); err == nil && space.Low {
+		return storeError(fmt.Errorf("%w: %d bytes are free", kv.ErrNoSpace, space.Free))
+	}
 	if e.ports.limit == nil {
 		return nil
 	}

@@ -35,6 +35,8 @@ type Options struct {
 	FoundTools func(ctx context.Context, id chat.ModelConfigID, protocol string) error
 	// Limit refuses what a person may no longer start; it is asked inside the transaction, and may be nil.
 	Limit  func(tx *kv.Tx, user chat.UserID) error
+	// Notify is handed what a person may want to hear of while they look elsewhere, after the commit; it must not wait, and may be nil.
+	Notify func(chat.Notice)
 	Metric *metric.Registry
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -126,6 +128,7 @@ type ports struct {
 	halveWindow func(context.Context, chat.ModelConfigID) (int64, bool, error)
 	limit       func(*kv.Tx, chat.UserID) error
 	exclusive   []string
+	notify      func(chat.Notice)
 	seats       chat.Seats
 	foundTools  func(context.Context, chat.ModelConfigID, string) error
 }
@@ -138,12 +141,15 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Notify == nil {
+		o.Notify = func(chat.Notice) {}
+	}
 	if o.Committed == nil {
 		o.Committed = func(chat.ID) {}
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
-			exclusive: o.ExclusiveToolNames},
+			exclusive: o.ExclusiveToolNames, notify: o.Notify},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.personTools(), e.agentTools())}
 	e.feed = newFeed()

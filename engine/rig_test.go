@@ -19,6 +19,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
@@ -49,6 +50,9 @@ type setup struct {
 	config    func(*chat.ModelConfig)
 	// wrap stands between engine and model.
 	wrap func(chat.Model) chat.Model
+	// metrics and notify are told what the engine counts and has to say; nil is nobody.
+	metrics *metric.Registry
+	notify  func(chat.Notice)
 	// maxBytes bounds the store; 0 is plenty.
 	maxBytes int64
 }
@@ -182,7 +186,7 @@ func (r *rig) build() {
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
-		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Log: log})
+		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Log: log})
 	r.engine = e
 }
 

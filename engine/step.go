@@ -46,6 +46,7 @@ func (r *run) step() error {
 	}
 	r.beginDraft(built.Bytes)
 	r.books.sent = built
+	r.e.meters.sends(built.Bytes, len(built.Request.Messages))
 	started := r.e.now()
 	reply, err := r.stream(built.Request)
 	if err != nil {
@@ -120,6 +121,7 @@ func notesAsMessages(notes []chat.Message) []*chat.Message {
 // stream makes the model call and feeds the Draft.
 func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 	r.unwrapping()
+	started, first := r.e.now(), true
 	reply, err := r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
 		now := r.e.now().UTC()
 		switch {
@@ -134,6 +136,10 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 			r.draft.setPhase(d.Phase, d.Place, now)
 			r.pace.grew()
 			return nil
+		}
+		if first {
+			first = false
+			r.e.meters.ttft.Seconds(now.Sub(started))
 		}
 		if r.t.unwrap != nil && d.Text != "" {
 			if d.Text = r.t.unwrap.Add(d.Text); d.Text == "" {

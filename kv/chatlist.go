@@ -186,6 +186,30 @@ func (x *Tx) listed(row chatRow) (*chat.Chat, error) {
 		Message: "This chat's record is damaged.", Detail: reason}}, nil
 }
 
+// ChatStates counts all Chats by their state, children included.
+func (x *Tx) ChatStates() (map[chat.State]int, error) {
+	doomed, err := x.doomedRoots()
+	if err != nil {
+		return nil, err
+	}
+	out := map[chat.State]int{}
+	err = x.t.scan(bChat, nil, nil, func(r row) (bool, error) {
+		rec, err := decodeRecord(bChat, r.key, r.value)
+		var d *DamageError
+		if errors.As(err, &d) {
+			x.s.damages.add(d.Damage)
+			return true, nil
+		}
+		if err == nil && !doomed[toID(rec.head[idSize:])] {
+			if n := int(rec.head[stateAt]); n < len(statesByNumber) {
+				out[statesByNumber[n]]++
+			}
+		}
+		return true, err
+	})
+	return out, err
+}
+
 // OwnedChats lists up to limit of a person's Chats, archived ones and children included, by id behind after. Damaged records are counted
 // and left out.
 func (x *Tx) OwnedChats(owner chat.UserID, after chat.ID, limit int) ([]*chat.Chat, error) {

@@ -52,15 +52,23 @@ func (s *Store) Stats() Stats {
 type gauges struct {
 	commits, functions, commitTime, slowReads, slowWrites atomic.Int64
 
+	// told may be nil.
+	told func(int, time.Duration)
+
 	mu sync.Mutex
 	// open holds when each open snapshot began; guarded by mu.
 	open map[int64]time.Time
 	next int64
 }
 
-func newGauges() *gauges { return &gauges{open: map[int64]time.Time{}} }
+func newGauges(told func(int, time.Duration)) *gauges {
+	return &gauges{told: told, open: map[int64]time.Time{}}
+}
 
 func (g *gauges) committed(functions int, d time.Duration) {
+	if g.told != nil {
+		g.told(functions, d)
+	}
 	g.commits.Add(1)
 	g.functions.Add(int64(functions))
 	g.commitTime.Add(int64(d))

@@ -38,6 +38,8 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock of retention; nil is time.Now.
 	Now func() time.Time
+	// Committed is told of each commit how many functions it had and how long it took with its sync; it must not wait. May be nil.
+	Committed func(functions int, took time.Duration)
 	// Version is written to meta.created_by when the store is made.
 	Version string
 }
@@ -113,7 +115,7 @@ func open(ctx context.Context, dir string, o Options, f faults) (*Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, log: o.Log, now: o.Now, db: db, files: newFiles(dir, o.Now), gauges: newGauges(), damages: newDamages(o.Log),
+	s := &Store{dir: dir, log: o.Log, now: o.Now, db: db, files: newFiles(dir, o.Now), gauges: newGauges(o.Committed), damages: newDamages(o.Log),
 		faults: f}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -49,6 +49,3 @@ func (h *Histogram) Observe(v float64, values ...string) {
 
 // Seconds counts a duration.
 func (h *Histogram) Seconds(d time.Duration, values ...string) { h.Observe(d.Seconds(), values...) }
-
-// Latency are buckets for commands and requests, in seconds: few, because every label value multiplies them.
-var Latency = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}

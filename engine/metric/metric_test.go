@@ -49,6 +49,7 @@ func TestMetricsAreScraped(t *testing.T) {
 	r.Histogram("holdfast_c_seconds", "c", []float64{0.5, 2}, OneOf("kind", "x")).Seconds(time.Second, "x")
 	r.Read("holdfast_d", "d", func() float64 { return 42 })
 	r.ReadTotal("holdfast_e_total", "e", func() float64 { return 43 })
+	r.ReadBy("holdfast_f", "f", OneOf("state", "on", "off"), func() map[string]float64 { return map[string]float64{"on": 2, "odd": 1, "strange": 3} })
 	wants(t, scrape(t, r),
 		"holdfast_a_total 3",
 		`holdfast_b{state="on"} 5`,
@@ -57,6 +58,9 @@ func TestMetricsAreScraped(t *testing.T) {
 		`holdfast_c_seconds_sum{kind="x"} 1`,
 		"holdfast_d 42",
 		"holdfast_e_total 43",
+		`holdfast_f{state="on"} 2`,
+		`holdfast_f{state="off"} 0`,
+		`holdfast_f{state="other"} 4`,
 	)
 }
 
@@ -84,7 +88,7 @@ func TestSeriesBudgetHoldsAndLosesNoCount(t *testing.T) {
 	r := New()
 	var all []*Histogram
 	for i := range 10 {
-		all = append(all, r.Histogram(fmt.Sprintf("holdfast_h%d_seconds", i), "", Latency, Capped("a", 1000), Capped("b", 1000)))
+		all = append(all, r.Histogram(fmt.Sprintf("holdfast_h%d_seconds", i), "", []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}, Capped("a", 1000), Capped("b", 1000)))
 	}
 	var wg sync.WaitGroup
 	for i, h := range all {

@@ -85,6 +85,40 @@ func (r *Registry) ReadTotal(name, help string, value func() float64) {
 	r.reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 }
 
+// ReadBy shows what values gives at each scrape as a gauge with one label; values outside of its set are summed up as Other. It panics when
+// the name is taken.
+func (r *Registry) ReadBy(name, help string, label Label, values func() map[string]float64) {
+	r.budget.take(len(label.closed) + 1)
+	r.reg.MustRegister(&reader{desc: prometheus.NewDesc(name, help, []string{label.name}, nil), label: label, values: values})
+}
+
+// reader is a gauge with one label that is asked at each scrape.
+type reader struct {
+	desc   *prometheus.Desc
+	label  Label
+	values func() map[string]float64
+}
+
+// Describe tells Prometheus the one shape of it.
+func (r *reader) Describe(out chan<- *prometheus.Desc) { out <- r.desc }
+
+// Collect asks for the values.
+func (r *reader) Collect(out chan<- prometheus.Metric) {
+	shown := map[string]float64{}
+	for _, v := range r.label.closed {
+		shown[v] = 0
+	}
+	for v, n := range r.values() {
+		if !slices.Contains(r.label.closed, v) {
+			v = Other
+		}
+		shown[v] += n
+	}
+	for v, n := range shown {
+		out <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, n, v)
+	}
+}
+
 // bound reserves what the metric needs once all its labels are Other, so that a spent budget never loses a count.
 func (r *Registry) bound(labels []Label, cost int) *bound {
 	r.budget.take(cost)

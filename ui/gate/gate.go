@@ -79,7 +79,7 @@ func New(o Options, routes ...Route) (*Gate, error) {
 	}
 	o.Limits = o.Limits.orDefaults()
 	g := &Gate{options: o, mux: http.NewServeMux(), routes: map[string]Route{}, hosts: newHosts(o.Addresses, o.Hosts),
-		cross: http.NewCrossOriginProtection(), sources: newSources(o.Limits, o.Now), slots: newSlots(o.Limits)}
+		cross: http.NewCrossOriginProtection(), sources: newSources(o.Limits, o.Now), slots: newSlots(o.Limits, o.Metrics.Gauge("holdfast_streams", "Streams that are open."))}
 	for _, a := range o.Addresses {
 		if tcp, ok := a.(*net.TCPAddr); ok && g.cookie == "" {
 			g.cookie = fmt.Sprint("holdfast_", tcp.Port)

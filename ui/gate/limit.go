@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
 )
 
 // Limits bound what one source or one person may do. Zero fields take the defaults.
@@ -106,10 +107,13 @@ type slots struct {
 	// requests and streams count per person, all counts the streams; guarded by mu.
 	requests, streams map[chat.UserID]int
 	all               int
+	// open shows all.
+	open *metric.Gauge
 }
 
-func newSlots(l Limits) *slots {
-	return &slots{limits: l, requests: map[chat.UserID]int{}, streams: map[chat.UserID]int{}}
+func newSlots(l Limits, open *metric.Gauge) *slots {
+	open.Set(0)
+	return &slots{limits: l, open: open, requests: map[chat.UserID]int{}, streams: map[chat.UserID]int{}}
 }
 
 // enter takes a slot; ok is false when there is none left. Call leave exactly once after an ok.
@@ -126,6 +130,7 @@ func (s *slots) enter(user chat.UserID, stream bool) (leave func(), ok bool) {
 	count[user]++
 	if stream {
 		s.all++
+		s.open.Set(float64(s.all))
 	}
 	return func() {
 		s.mu.Lock()
@@ -135,6 +140,7 @@ func (s *slots) enter(user chat.UserID, stream bool) (leave func(), ok bool) {
 		}
 		if stream {
 			s.all--
+			s.open.Set(float64(s.all))
 		}
 	}, true
 }

@@ -1,0 +1,22 @@
+package chat
+
+// NoticeKind says why a person may want to look.
+type NoticeKind string
+
+const (
+	NoticeFinished       NoticeKind = "finished"
+	NoticeFailed         NoticeKind = "failed"
+	NoticeActionRequired NoticeKind = "action_required"
+)
+
+// Notice is what a person may want to hear of while they look elsewhere. Title is the Chat's, Body one line about it.
+type Notice struct {
+	User  UserID
+	Chat  ID
+	Kind  NoticeKind
+	Title string
+	Body  string
+}
+
+// URL is the page that a Notice leads to.
+func (n Notice) URL() string { return "/chats/" + string(n.Chat) }

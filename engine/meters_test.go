@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/metric"
+	"holdfast/engine/ollama/scripted"
+)
+
+// scrape gives the lines of the metrics.
+func scrape(t *testing.T, m *metric.Registry) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	return "\n" + w.Body.String()
+}
+
+// case 78: what servers and models call things is no label.
+func TestCase78ToolLabelsAreBounded(t *testing.T) {
+	m := metric.New()
+	r := newRig(t, setup{metrics: m, tools: []chat.Tool{instant("files__list_secret_name", "x"), instant("probe", "y")},
+		model: asking([]scripted.Reply{scripted.Text("Do it.")}, advisorCall("How?"), scripted.Calls(toolCall("files__list_secret_name", "{}")),
+			scripted.Calls(toolCall("no_such_secret_name", "{}")), scripted.Calls(toolCall("probe", "{}")), scripted.Text("Done."))})
+	r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 3})
+	r.rest(r.create("go"))
+	body := scrape(t, m)
+	for _, line := range []string{`holdfast_tool_calls_total{tool="advisor"} 1`, `holdfast_tool_calls_total{tool="mcp"} 1`, `holdfast_tool_calls_total{tool="unknown"} 1`,
+		`holdfast_tool_calls_total{tool="probe"} 1`, `holdfast_tool_errors_total{tool="unknown"} 1`, `holdfast_tool_seconds_count{tool="mcp"} 1`} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(body, "secret_name") {
+		t.Error("a name from outside is a label")
+	}
+}
+
+func TestTurnsAndPromptsAreCounted(t *testing.T) {
+	m := metric.New()
+	r := newRig(t, setup{metrics: m, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		switch p.User() {
+		case "stall":
+			return stalled(scripted.Words("I begin"))
+		case "fail":
+			return scripted.Reply{Status: 404, Error: "model not found"}
+		}
+		return scripted.Text("Hello.")
+	}}})
+	id := r.create("hello")
+	r.rest(id)
+	r.send(id, "stall", "")
+	r.until(id, "the stalled answer", streamed("I begin"))
+	r.interrupt(id)
+	r.rest(id)
+	r.send(id, "fail", "")
+	r.rest(id)
+	body := scrape(t, m)
+	for _, line := range []string{`holdfast_turns_total{result="ended"} 1`, `holdfast_turns_total{result="interrupted"} 1`, `holdfast_turns_total{result="failed"} 1`,
+		`holdfast_errors_total{kind="model_missing"} 1`, `holdfast_queue_wait_seconds_count 3`, `holdfast_prompt_bytes_count 3`, `holdfast_prompt_messages_count 3`,
+		`holdfast_ttft_seconds_count 2`, `holdfast_context_used_ratio_count 1`} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+}

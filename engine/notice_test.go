@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/engine/ollama/scripted"
+)
+
+func TestNoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
+	release := make(chan struct{})
+	told := make(chan chat.Notice, 16)
+	r := newRig(t, setup{notify: func(n chat.Notice) { told <- n }, place: true, untrusted: true, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		switch {
+		case p.User() == "stall":
+			return stalled(scripted.Words("I begin"))
+		case p.User() == "slow":
+			<-release
+			return scripted.Text("Slowly done.")
+		case p.User() == "run" && len(p.Results()) == 0:
+			return scripted.Calls(toolCall("execute", `{"command":"true"}`))
+		case p.User() == "fail":
+			return scripted.Reply{Status: 404, Error: "model not found"}
+		}
+		return scripted.Text("Hello.\nMore words.")
+	}}})
+	expect := func(want string) chat.Notice {
+		t.Helper()
+		select {
+		case n := <-told:
+			if got := fmt.Sprintf("%s %q", n.Kind, n.Body); !strings.HasPrefix(got, want) {
+				t.Errorf("told %s, want %s", got, want)
+			}
+			return n
+		case <-time.After(30 * time.Second):
+			t.Fatalf("nothing was told, want %s", want)
+		}
+		return chat.Notice{}
+	}
+	id := r.create("hello")
+	if n := expect(`finished "Hello."`); n.URL() != "/chats/"+string(id) || n.Title == "" || n.User == "" {
+		t.Errorf("%+v", n)
+	}
+	r.rest(id)
+	// Interrupted: nothing, so that the next Notice is of what follows.
+	r.send(id, "stall", "")
+	r.until(id, "the stalled answer", streamed("I begin"))
+	r.interrupt(id)
+	r.rest(id)
+	// A queued Message was taken: only the last one tells.
+	r.send(id, "slow", "")
+	r.send(id, "hello", "queue")
+	close(release)
+	expect(`finished "Hello."`)
+	r.rest(id)
+	r.send(id, "fail", "")
+	expect(`failed "`)
+	r.rest(id)
+	asked := r.create("run")
+	expect(`action_required "Waits for you: execute"`)
+	r.until(asked, "a card", func(v engine.View) bool { return v.Chat.State == chat.RequiresAction })
+	if len(told) != 0 {
+		t.Errorf("told once more: %+v", <-told)
+	}
+}
