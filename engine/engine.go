@@ -34,7 +34,7 @@ type Options struct {
 	// FoundTools keeps with a config how its model calls tools, chat.ToolsText or chat.ToolsJSON, found out in a Turn; may be nil.
 	FoundTools func(ctx context.Context, id chat.ModelConfigID, protocol string) error
 	// Limit refuses what a person may no longer start; it is asked inside the transaction, and may be nil.
-	Limit  func(tx *kv.Tx, user chat.UserID) error
+	Limit func(tx *kv.Tx, user chat.UserID) error
 	// Notify is handed what a person may want to hear of while they look elsewhere, after the commit; it must not wait, and may be nil.
 	Notify func(chat.Notice)
 	Metric *metric.Registry
