@@ -166,6 +166,10 @@ func (r *Room) enter(ctx context.Context, v Visitor, admitted func(*kv.Tx) (chat
 		if device, err = markDevice(tx, id); err != nil {
 			return err
 		}
+		u.SignedIn = &now
+		if err := tx.PutUser(u); err != nil {
+			return err
+		}
 		return tx.PutSession(s)
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ type MeInput struct{}
 type Person struct {
 	chat.User
 	HasPassword bool `json:"has_password"`
-	// LastSeen is the last use of any of the user's sessions and tokens, nil for never.
+	// LastSeen is the last sign-in or use of any of the user's sessions and tokens, nil for never.
 	LastSeen *time.Time `json:"last_seen,omitempty"`
 }
 
@@ -95,7 +95,7 @@ func (r *Room) person(tx *kv.Tx, u *chat.User) (Person, error) {
 	if err != nil {
 		return out, err
 	}
-	out.HasPassword = hash != ""
+	out.HasPassword, out.LastSeen = hash != "", u.SignedIn
 	seen := func(at time.Time) {
 		if out.LastSeen == nil || at.After(*out.LastSeen) {
 			out.LastSeen = &at

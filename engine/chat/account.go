@@ -18,6 +18,8 @@ type User struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Disabled people cannot sign in, and none of their credentials is taken; what is theirs stays.
 	Disabled bool `json:"disabled,omitempty"`
+	// SignedIn is the last sign-in; sessions and tokens know of later uses as long as they are there.
+	SignedIn *time.Time `json:"signed_in,omitempty"`
 	// CompactionThresholds are the person's own, in percent of the window by Model config; those of configs that are gone count for nothing.
 	CompactionThresholds map[ModelConfigID]int `json:"compaction_thresholds,omitempty"`
 }

@@ -82,6 +82,17 @@ func TestCase6WrongUseAndNobodyThere(t *testing.T) {
 		{"chat bad folder", []string{"chat", "--data", a.Dir, "--workspace", filepath.Join(nobody, "gone"), "x"}, 2, "directory"},
 		{"token unknown user", []string{"token", "create", "--data", a.Dir, "--user", "nobody"}, 3, "no user nobody"},
 		{"token unknown token", []string{"token", "revoke", "--data", a.Dir, "0193c000-0000-7000-8000-000000000000"}, 3, "no such token"},
+		{"user nothing", []string{"user"}, 2, "list"},
+		{"user unknown", []string{"user", "promote"}, 2, "promote"},
+		{"user unknown flag", []string{"user", "list", "--all"}, 2, "all"},
+		{"user add nobody", []string{"user", "add"}, 2, "1 arguments"},
+		{"user never started", []string{"user", "list", "--data", nobody}, 4, "holdfast"},
+		{"user nobody listens", []string{"user", "list", "--data", cold}, 4, "no appliance answers"},
+		{"user unknown person", []string{"user", "disable", "nobody", "--data", a.Dir}, 3, "no user nobody"},
+		{"user bad role", []string{"user", "role", "owner", "king", "--data", a.Dir}, 2, "admin or member"},
+		{"user the last admin", []string{"user", "disable", "owner", "--data", a.Dir}, 1, "last admin"},
+		{"user no password", []string{"user", "password", "owner", "--data", a.Dir}, 2, "--none"},
+		{"user remove unasked", []string{"user", "remove", "owner", "--data", a.Dir}, 2, "--yes"},
 		{"bad server", []string{"chat", "--server", "localhost:1", "--data", a.Dir, "x"}, 2, "--server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,7 +108,7 @@ func TestCase6WrongUseAndNobodyThere(t *testing.T) {
 }
 
 func TestHelpPrintsUsage(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"chat", "-h"}, {"token", "help"}, {"token", "create", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"chat", "-h"}, {"token", "help"}, {"token", "create", "--help"}, {"user", "help"}, {"user", "add", "-h"}} {
 		code, out, failure := run(t.Context(), "", args[0], args[1:]...)
 		if code != 0 || !strings.Contains(out, "holdfast") || failure != "" {
 			t.Errorf("%v: exit %d, %q, %q", args, code, out, failure)

@@ -18,6 +18,8 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
   holdfast chat [flags] [PROMPT|-]  send a prompt and print the answer
   holdfast token create|list|revoke|login [flags]
                                     API tokens, and one-time login links
+  holdfast user list|add|role|password|disable|enable|remove [flags]
+                                    people, for admins
   holdfast version [--json|--modules]
   holdfast help                     this text
 `
@@ -32,6 +34,8 @@ func Run(ctx context.Context, command string, args []string, std IO) error {
 		return runChat(ctx, args, std)
 	case "token":
 		return runToken(ctx, args, std)
+	case "user":
+		return runUser(ctx, args, std)
 	}
 	return usage("there is no command " + command + "; holdfast help lists the commands")
 }

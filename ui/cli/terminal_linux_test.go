@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,44 @@ func TestACardIsAnsweredOnATerminal(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, "made")); os.IsNotExist(err) == made {
 			t.Errorf("%q: %v", answer, err)
+		}
+	}
+}
+
+// TestAPasswordIsNotShown: on a terminal a password is asked for twice and nothing of it appears.
+func TestAPasswordIsNotShown(t *testing.T) {
+	bare(t)
+	a := start(t, apitest.Options{})
+	for again, code := range map[string]int{"four small words here": cli.CodeDone, "four small words hear": cli.CodeUsage} {
+		person, command := terminal(t)
+		shown := make(chan string, 1)
+		go func() {
+			seen, typed := "", 0
+			r := bufio.NewReader(person)
+			for typed < 2 {
+				b, err := r.ReadByte()
+				if err != nil {
+					break
+				}
+				seen += string(b)
+				if strings.HasSuffix(seen, "owner: ") {
+					fmt.Fprintln(person, "four small words here")
+					typed++
+				}
+				if strings.HasSuffix(seen, "Again: ") {
+					fmt.Fprintln(person, again)
+					typed++
+				}
+			}
+			shown <- seen
+		}()
+		err := cli.Run(t.Context(), "user", []string{"password", "owner", "--data", a.Dir}, cli.IO{In: command, Out: command, Err: command})
+		if seen := <-shown; strings.Contains(seen, "small") {
+			t.Errorf("the terminal showed %q", seen)
+		}
+		var exit *cli.Exit
+		if code == cli.CodeDone && err != nil || code != cli.CodeDone && (!errors.As(err, &exit) || exit.Code != code) {
+			t.Errorf("typed again as %q: %v", again, err)
 		}
 	}
 }

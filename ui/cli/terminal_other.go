@@ -2,7 +2,10 @@
 
 package cli
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // isTerminal takes any character device but the null device for a terminal.
 func isTerminal(f *os.File) bool {
@@ -12,4 +15,9 @@ func isTerminal(f *os.File) bool {
 	}
 	null, err := os.Stat(os.DevNull)
 	return err != nil || !os.SameFile(info, null)
+}
+
+// hideTyping is not known here.
+func hideTyping(*os.File) (restore func() error, err error) {
+	return nil, errors.New("hiding what is typed is not supported on this system")
 }

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -104,16 +103,8 @@ func (t *tokenCommand) userID(ctx context.Context, c *client.Client) (chat.UserI
 	if t.user == "" {
 		return "", nil
 	}
-	all, err := c.Users(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, u := range all {
-		if strings.EqualFold(u.Name, t.user) {
-			return u.ID, nil
-		}
-	}
-	return "", &Exit{Code: CodeNotFound, Message: "there is no user " + t.user}
+	u, err := named(ctx, c, t.user)
+	return u.ID, err
 }
 
 func (t *tokenCommand) create(ctx context.Context, c *client.Client, user chat.UserID, _ []string) error {
@@ -181,11 +172,13 @@ func day(t *client.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-func (t *tokenCommand) printJSON(v any) error {
+func (t *tokenCommand) printJSON(v any) error { return printJSON(t.out, v) }
+
+func printJSON(to io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	_, err = t.out.Write(append(b, '\n'))
+	_, err = to.Write(append(b, '\n'))
 	return err
 }

@@ -68,7 +68,7 @@ type User struct {
 	// Disabled people cannot sign in; what is theirs stays.
 	Disabled    bool `json:"disabled"`
 	HasPassword bool `json:"has_password"`
-	// LastSeen is the last use of any of the user's sessions and tokens, nil for never.
+	// LastSeen is the last sign-in or use of any of the user's sessions and tokens, nil for never.
 	LastSeen *Time `json:"last_seen"`
 }
 
