@@ -117,7 +117,7 @@ type Request struct {
 	// Speed is what a capability test measured; it bounds the wait until calls have shown more.
 	Speed Speed
 	// Sent is told, by the adapter, what each attempt sends and where to; it must not change the body. May be nil.
-	Sent func(url string, body []byte)
+	Sent func(url string, body []byte) `json:"-"`
 }
 
 // PromptMessage is one message as a model sees it. A role tool message answers the call CallID of ToolName.

@@ -52,7 +52,7 @@ func TestRequestBytes(t *testing.T) {
 	for name, req := range map[string]*chat.Request{"plain": plain, "full": full(), "format": formatted} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a, s := serve(t, Options{}, scripted.Model{Name: "m"})
+				a, s := serve(t, Options{}, scripted.Model{Name: "m", Capabilities: []string{"completion", "tools", "thinking", "vision"}})
 				for range 2 {
 					if _, _, err := listen(t, t.Context(), a, req); err != nil {
 						t.Fatal(err)
