@@ -58,6 +58,9 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	}
 	if in.PlanMode != nil {
 		c.PlanMode = *in.PlanMode
+		if a := c.Turn.Asks; a != nil && a.Kind == chat.AskingPlan && c.PlanMode == "" {
+			c.Turn.Asks = nil
+		}
 	}
 	if in.ReasoningEffort != nil {
 		c.ReasoningEffort = *in.ReasoningEffort

@@ -66,6 +66,7 @@ func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) vi
 			out.Origin, out.OriginTitle = string(from.ID), from.Title
 		}
 	}
+	out.Agents, out.Parent = agentsView(v), parentView(v.Parent)
 	out.Dock = s.dock(v, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))
 	return out
 }

@@ -103,6 +103,9 @@ func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
 	c := v.Chat
 	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
 		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
+	if c.AgentType != chat.AgentExplore {
+		d.Modes = modeOptions(c.PlanMode)
+	}
 	for _, q := range v.Queue {
 		d.Queue = append(d.Queue, queuedView(q))
 	}
@@ -121,9 +124,15 @@ func phaseView(v engine.View) view.Phase {
 	case chat.Interrupting:
 		return view.Phase{Icon: "i-run", Name: "Stopping", Text: "the model server notices at the next token"}
 	case chat.RequiresAction:
+		if !v.Chat.OpenCards() && v.Chat.OpenClientCalls() {
+			return view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for the program that made this chat"}
+		}
 		return view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "answer the card above"}
 	case chat.Running:
 	default:
+		if a := v.Chat.Turn.Asks; a != nil && asksNow(v.Chat, a.CallID) {
+			return view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "answer the " + string(a.Kind) + " above, or write below"}
+		}
 		return view.Phase{}
 	}
 	if d == nil {

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"encoding/json"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -205,7 +204,11 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 			row.State, row.Out = view.RowRunning, "allowed"
 			return row
 		}
-		row.Ask = t.approval(p)
+		if o.Kind == chat.OutstandingClient {
+			row.Out, row.Card = "waits for its program", clientCard(t.chat, p)
+			return row
+		}
+		row.Ask = approvalOf(t.chat, t.space, o.Call)
 		return row
 	}
 	if !done {
@@ -213,25 +216,24 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 		return row
 	}
 	describeResult(&row, r.part)
+	if row.Card = askCard(t.chat, p, r.part); row.Card != nil {
+		row.State, row.Out = view.RowWaits, "waits for you"
+	}
 	row.Fetch = "/chats/" + string(t.chat.ID) + "/rows/" + strconv.FormatInt(int64(r.message), 10) + "/" + url.PathEscape(p.CallID)
 	return row
 }
 
-func (t *transcript) approval(p *chat.Part) *view.Approval {
-	var args struct{ Command, Workdir string }
-	if err := json.Unmarshal(p.Args, &args); err != nil {
-		args.Command = string(p.Args)
+// placeApproval says where a command would run.
+func placeApproval(a *view.Approval, space *chat.WorkspaceRecord, workdir string) {
+	if space == nil {
+		return
 	}
-	a := &view.Approval{Post: "/chats/" + string(t.chat.ID) + "/approvals/" + url.PathEscape(p.CallID), Command: text.Reveal(args.Command)}
-	if t.space != nil {
-		a.Directory, a.Workspace = t.space.Directory, t.space.Name
-		if filepath.IsAbs(args.Workdir) {
-			a.Directory = text.Reveal(args.Workdir)
-		} else if args.Workdir != "" {
-			a.Directory = text.Reveal(filepath.Join(a.Directory, args.Workdir))
-		}
+	a.Directory, a.Workspace = space.Directory, space.Name
+	if filepath.IsAbs(workdir) {
+		a.Directory = text.Reveal(workdir)
+	} else if workdir != "" {
+		a.Directory = text.Reveal(filepath.Join(a.Directory, workdir))
 	}
-	return a
 }
 
 // facts are the numbers of a finished Turn, from its replies.

@@ -60,7 +60,7 @@ func TestEntriesPairCallsWithResults(t *testing.T) {
 }
 
 func TestOpenCardStandsAtItsCall(t *testing.T) {
-	c := &chat.Chat{ID: "c", State: chat.RequiresAction, Outstanding: []chat.OutstandingCall{{Call: chat.Call{ID: "a"}}}}
+	c := &chat.Chat{ID: "c", State: chat.RequiresAction, Outstanding: []chat.OutstandingCall{{Call: chat.Call{ID: "a", Name: "execute", Args: []byte(`{"command":"make"}`)}}}}
 	got := entriesOf(c, message(1, chat.RoleUser, 0, chat.Part{Type: chat.PartText, Text: "go"}),
 		message(2, chat.RoleAssistant, 1, call("a", "execute", `{"command":"make"}`)))
 	row := got[1].Step.Parts[0].Rows[0]
@@ -92,7 +92,7 @@ func TestAfter(t *testing.T) {
 func TestApprovalCardTellsTheTruth(t *testing.T) {
 	const id = "../../../workspaces/w/trust?trusted=1"
 	args := `{"command":"echo \u202ehi","workdir":"sub\u200b"}`
-	c := &chat.Chat{ID: "c", State: chat.RequiresAction, Outstanding: []chat.OutstandingCall{{Call: chat.Call{ID: id, Name: "execute"}}}}
+	c := &chat.Chat{ID: "c", State: chat.RequiresAction, Outstanding: []chat.OutstandingCall{{Call: chat.Call{ID: id, Name: "execute", Args: []byte(args)}}}}
 	s := &Site{prose: text.NewCache(1 << 20)}
 	msgs := []*chat.Message{message(2, chat.RoleAssistant, 1, call(id, "execute", args))}
 	tr := s.transcript(engine.View{Chat: c, Messages: msgs}, time.Now())

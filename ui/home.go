@@ -58,6 +58,7 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 	n.Page = s.page("New chat")
 	n.Page.Stream = "/list/stream"
 	n.Nav, n.Key, n.CanAdd = nav, view.NewKey(), p.Admin()
+	n.Modes = modeOptions(r.FormValue("plan_mode"))
 	n.Models = s.modelChoices(ctx, p, chat.ModelConfigID(r.FormValue("model_config_id")))
 	// The choice of no folder alone is none.
 	if n.Spaces = s.spaceOptions(ctx, p, space); len(n.Spaces) == 1 {
@@ -127,7 +128,7 @@ func (s *Site) lastWorkspace(r *http.Request) chat.WorkspaceID {
 func (s *Site) create(w http.ResponseWriter, r *http.Request) {
 	c, err := s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: written(r),
 		ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace_id")),
-		Key: r.FormValue("key")})
+		PlanMode: r.FormValue("plan_mode"), Key: r.FormValue("key")})
 	if err != nil {
 		if !readableError(err) {
 			gate.WriteError(w, r, err)

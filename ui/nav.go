@@ -49,7 +49,11 @@ func (s *Site) chatList(ctx context.Context, p chat.Principal, here chat.ID, wan
 	if err != nil {
 		return view.ChatList{}, err
 	}
-	out := groups(all, here, clock(time.Now()))
+	families, err := s.families(ctx, p, all)
+	if err != nil {
+		return view.ChatList{}, err
+	}
+	out := groups(all, families, here, clock(time.Now()))
 	if want > listed {
 		out.Listed = want
 	}
@@ -60,7 +64,7 @@ func (s *Site) chatList(ctx context.Context, p chat.Principal, here chat.ID, wan
 }
 
 // groups sorts Chats under Pinned, Today, Yesterday, This week and Older.
-func groups(list engine.ListOutput, here chat.ID, now time.Time) view.ChatList {
+func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat.ID, now time.Time) view.ChatList {
 	var out view.ChatList
 	add := func(name string, row view.ChatRow) {
 		if n := len(out.Groups); n > 0 && out.Groups[n-1].Name == name {
@@ -85,6 +89,9 @@ func groups(list engine.ListOutput, here chat.ID, now time.Time) view.ChatList {
 		row := chatRow(c, now)
 		row.Here, row.Unread = c.ID == here, list.Unread[c.ID] && c.ID != here
 		add(name, row)
+		for _, child := range childRows(families[c.ID], c.ID == here, here, now) {
+			add(name, child)
+		}
 	}
 	return out
 }
@@ -96,6 +103,16 @@ func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
 		row.State, row.When = view.ChatRunning, "now"
 	case chat.RequiresAction:
 		row.State, row.Summary = view.ChatWaiting, "Asks to run a command"
+		if !c.OpenCards() {
+			row.Summary = "Waits for the program that made it"
+		}
+	case chat.Waiting:
+		if a := c.Turn.Asks; a != nil && asksNow(c, a.CallID) {
+			row.State, row.Summary = view.ChatWaiting, "Asks a "+string(a.Kind)
+			if a.Kind == chat.AskingPlan {
+				row.Summary = "Shows a plan"
+			}
+		}
 	case chat.Completed:
 		row.State = view.ChatDone
 	case chat.Failed:
@@ -240,4 +257,30 @@ func sentence(err error) string {
 		return e.Message
 	}
 	return "Something went wrong inside Holdfast; its log says more."
+}
+
+// families are the sub-agents of the Chats of a list.
+func (s *Site) families(ctx context.Context, p chat.Principal, list engine.ListOutput) (map[chat.ID][]*chat.Chat, error) {
+	in := engine.FamiliesInput{IDs: make([]chat.ID, 0, len(list.Chats))}
+	for _, c := range list.Chats {
+		in.IDs = append(in.IDs, c.ID)
+	}
+	return s.chats.Families(ctx, p, in)
+}
+
+// childRows are the sub-agents below their root: all of them while somebody looks at the family, else those at work.
+func childRows(children []*chat.Chat, open bool, here chat.ID, now time.Time) []view.ChatRow {
+	for _, c := range children {
+		open = open || c.ID == here
+	}
+	var out []view.ChatRow
+	for _, c := range children {
+		if !open && c.State.AtRest() {
+			continue
+		}
+		row := chatRow(c, now)
+		row.Sub, row.Here = true, c.ID == here
+		out = append(out, row)
+	}
+	return out
 }

@@ -55,12 +55,19 @@ func describeCall(tool string, raw json.RawMessage) view.Row {
 		return view.Row{Kind: view.RowRun, Target: oneLine(a.Command)}
 	case "process_output":
 		return view.Row{Kind: view.RowOutput, Target: a.ProcessID}
+	case "ask_user_question":
+		return questionRow(raw)
+	case "propose_plan":
+		return view.Row{Kind: view.RowPlan, Path: a.Path}
 	case "process_list":
 		return view.Row{Kind: view.RowList, Target: "processes"}
 	case "process_signal":
 		return view.Row{Kind: view.RowSignal, Target: a.ProcessID, In: a.Signal}
 	}
-	return view.Row{Kind: view.RowOther, Target: tool}
+	if row, ok := agentRow(tool, raw); ok {
+		return row
+	}
+	return view.Row{Kind: view.RowOther, Target: tool, In: argumentsOf(raw)}
 }
 
 func editRow(raw json.RawMessage) view.Row {
@@ -82,6 +89,31 @@ func editRow(raw json.RawMessage) view.Row {
 		r.In = "and " + view.Count(len(files)-1, "more file")
 	}
 	return r
+}
+
+func questionRow(raw json.RawMessage) view.Row {
+	questions, err := chat.Questions(raw)
+	if err != nil {
+		return view.Row{Kind: view.RowAsk, Target: "a question"}
+	}
+	r := view.Row{Kind: view.RowAsk, Target: oneLine(questions[0].Question)}
+	if n := len(questions) - 1; n > 0 {
+		r.In = "and " + view.Count(n, "more question")
+	}
+	return r
+}
+
+// argumentsOf is a short form of the arguments of a Tool that is not ours.
+func argumentsOf(raw json.RawMessage) string {
+	const most = 120
+	s := []rune(strings.TrimSpace(string(raw)))
+	if string(s) == "{}" {
+		return ""
+	}
+	if len(s) > most {
+		return string(s[:most-1]) + "…"
+	}
+	return string(s)
 }
 
 func orDot(p string) string {
@@ -152,6 +184,10 @@ func describeResult(r *view.Row, p *chat.Part) {
 		if detail(p, &d) {
 			r.Target, r.Out = oneLine(d.Command), endOf(d.Running, d.ExitCode)
 		}
+	case view.RowAgent:
+		agentResult(r, p)
+	case view.RowAsk, view.RowPlan:
+		r.Out = "shown to you"
 	case view.RowSummary:
 		r.Target, r.Out = "earlier messages, for the model", ""
 	}
@@ -277,6 +313,17 @@ func rowBody(p *chat.Part) view.Body {
 				body.Diffs = append(body.Diffs, text.Diff(f.Path, f.Diff)...)
 			}
 			return body
+		}
+	case "propose_plan":
+		var d chat.PlanDetail
+		if detail(p, &d) {
+			body.Note, body.Prose = "", text.Prose(d.Plan)
+			return body
+		}
+	case "spawn_agent", "wait_agent", "message_agent", "close_agent":
+		var d chat.AgentDetail
+		if detail(p, &d) {
+			return agentBody(d)
 		}
 	case "execute":
 		var d chat.ExecuteDetail

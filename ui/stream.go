@@ -30,9 +30,15 @@ type chatReader struct {
 	version int64
 	epoch   int64
 	last    chat.MessageID
-	phase   view.Phase
+	chrome  chrome
 	// listed is how many Chats the page's sidebar holds.
 	listed int
+}
+
+// chrome is what a page shows beside the transcript that changes without a Version.
+type chrome struct {
+	phase  view.Phase
+	family string
 }
 
 // chatStream is the one stream of a chat page. The first frame brings the page from what it says it shows (at) to the present.
@@ -164,8 +170,12 @@ func (c *chatReader) next(ctx context.Context) error {
 	for _, p := range c.cursor.Next(draftView(v)) {
 		patches = append(patches, patch{selector: p.Selector, mode: p.Mode, html: p.HTML})
 	}
-	if phase := phaseView(v); phase != c.phase {
-		c.phase = phase
+	if mark := familyMark(v); mark != c.chrome.family {
+		c.chrome.family = mark
+		patches = append(patches, patch{html: view.AgentsPanel(agentsView(v))})
+	}
+	if phase := phaseView(v); phase != c.chrome.phase {
+		c.chrome.phase = phase
 		patches = append(patches, patch{html: view.PhaseLine(phase)})
 	}
 	if len(patches) == 0 {
@@ -197,7 +207,7 @@ func (c *chatReader) whole(ctx context.Context, v engine.View) error {
 	c.out.id = "s-" + strconv.FormatInt(draft.Step, 10) + "." + c.prev
 	c.draft, c.version, c.epoch, c.last = draft.Step, v.Chat.Version, v.Chat.HistoryEpoch, v.Chat.Chain.LastID
 	c.cursor.Shown(draft)
-	c.phase = phaseView(v)
+	c.chrome = chrome{phase: phaseView(v), family: familyMark(v)}
 	shown := c.s.chatView(ctx, c.p, v)
 	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v))})
 	return c.out.send(ctx, patches...)

@@ -133,6 +133,8 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/queue/{n}/delete", s.deleteQueued),
 		user("POST /chats/{id}/queue/{n}/edit", s.deleteQueued),
 		user("POST /chats/{id}/approvals/{call}", s.answer),
+		user("POST /chats/{id}/questions/{call}", s.answerQuestion),
+		user("POST /chats/{id}/plans/{call}", s.decidePlan),
 		user("POST /chats/{id}/checkpoints/{n}/restore", s.restore),
 		user("POST /chats/{id}/processes/{process}/stop", s.stopProcess),
 	}

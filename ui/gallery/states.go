@@ -23,6 +23,8 @@ func sections() []section {
 		{"Tool rows", []specimen{{"All verbs and outcomes", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: rows()}}})}}}},
 		{"Waits for a person", []specimen{{"A command in a folder that is not trusted", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: []view.Row{{Kind: view.RowRun, State: view.RowWaits,
 			Target: "rm -r build", Out: "waits for you", Ask: &view.Approval{Post: "/gallery/approve", Command: "rm -r build && make", Directory: "~/src/tidewatch", Workspace: "tidewatch"}}}}}})}}}},
+		{"Questions and plans", asked()},
+		{"Sub-agents", agents()},
 		{"Advisor", []specimen{{"Consulting, answering, answered, folded by the reader, limit reached, failed, not asked, stopped", "", advices()}}},
 		{"Turns", turns()},
 		{"Phases", []specimen{{"One line above the composer", "", phases()}}},

@@ -167,7 +167,7 @@ function tick(scope = document) {
 
 function hint() {
   const area = $('composer-text'), actions = $('actions')
-  if (area && actions) area.placeholder = 'running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'Describe the next change'
+  if (area && actions) area.placeholder = area.dataset.hint || ('running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'Describe the next change')
 }
 
 // Dialogs that ask. They resolve to what was pressed, '' for nothing.
@@ -213,6 +213,7 @@ function composer() {
     if (!ok) return
     form.elements.key.value = newKey()
     if (area.value === sent) area.value = ''
+    delete area.dataset.hint
     store.set(slot, area.value)
     dispatchEvent(new CustomEvent('sent', { detail: files }))
     toEnd()
@@ -338,6 +339,12 @@ const acts = {
     if (ok) attach(b.dataset.files.split(' ').filter(Boolean))
   },
   start(b) { compose(b.dataset.says) },
+  say(b) {
+    const area = $('composer-text')
+    area.dataset.hint = b.dataset.hint
+    hint()
+    area.focus()
+  },
   edit,
   'edit-cancel'() { unedit(true) },
   unsearch() { seek('') },
@@ -351,6 +358,20 @@ const acts = {
     }
     b.focus()
   },
+}
+
+// A card is answered where it stands; the stream then takes it away.
+async function answerCard(e) {
+  e.preventDefault()
+  const form = e.target
+  // Enter in the field for one's own words means these, not the first option.
+  const own = document.activeElement?.name?.startsWith('other') && form.elements.own
+  const fields = new URLSearchParams(new FormData(form, own || e.submitter))
+  const held = [...form.querySelectorAll('button')]
+  for (const b of held) b.disabled = true
+  const { ok, html } = await post(form.getAttribute('action'), fields)
+  if (html) apply(html)
+  if (!ok) for (const b of held) b.disabled = false
 }
 
 // A row's body comes when it is opened for the first time.
@@ -431,6 +452,7 @@ document.addEventListener('DOMContentLoaded', () => {
   document.addEventListener('toggle', opened, true)
   document.addEventListener('keydown', keys)
   document.addEventListener('submit', e => {
+    if ('answer' in e.target.dataset) return answerCard(e)
     const file = e.target.querySelector('input[type=file]')
     if (file && e.target.id === 'import-chat') importChat(e, file)
     else if (file) upload(e, file)

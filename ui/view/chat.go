@@ -34,6 +34,9 @@ type Chat struct {
 	Older bool
 	Rest  Rest
 	Dock  Dock
+	// Agents are the sub-agents at work; Parent is set in a sub-agent.
+	Agents Agents
+	Parent *Parent
 }
 
 // Entry is one element of the transcript; exactly one field is set.
@@ -126,6 +129,9 @@ const (
 	RowSignal  RowKind = "Stop"
 	RowOther   RowKind = "Call"
 	RowSummary RowKind = "Fold"
+	RowAgent   RowKind = "Agent"
+	RowAsk     RowKind = "Ask"
+	RowPlan    RowKind = "Plan"
 )
 
 // RowState chooses colour and icon of the result.
@@ -161,8 +167,9 @@ type Row struct {
 	Fetch string
 	// Tail is the live output of a command that runs; it is shown at once.
 	Tail *Tail
-	// Ask is the approval that the Call waits for.
-	Ask *Approval
+	// Ask is the approval that the Call waits for, Card what else it waits for or asks.
+	Ask  *Approval
+	Card *Card
 }
 
 // Tail is the newest output of a running command. Facts stand below it; Stop is the address that ends the process, "" for none.
@@ -172,17 +179,25 @@ type Tail struct {
 	Stop   string
 }
 
-// Approval asks whether a command may run. Post is POST /chats/{id}/approvals/{call}.
+// Approval asks whether a command may run. Agent is the title of the sub-agent that wants it, "" for the chat's own model; Tool is set
+// for what is no command. PlanMode: it asks because of that. Post is POST /chats/{id}/approvals/{call}.
 type Approval struct {
 	Post      string
 	Command   string
 	Directory string
 	Workspace string
+	Agent     string
+	Tool      string
+	PlanMode  bool
 }
 
 // Body is what an opened row shows; the fields that are set are shown in this order.
 type Body struct {
-	Note     string
+	Note string
+	// Prose is Markdown: a plan, a report. Href leads on, with the words of HrefText.
+	Prose    []text.Block
+	Href     string
+	HrefText string
 	Terminal text.HTML
 	// Facts stand below: "412 lines, 38 KB left out".
 	Facts  string
@@ -219,7 +234,9 @@ type Dock struct {
 	Running bool
 	Models  []Option
 	Spaces  []Option
-	Meter   Meter
+	// Modes are working and planning; none for a sub-agent that only reads.
+	Modes []Option
+	Meter Meter
 	// Key makes the next Send idempotent; it is new in each rendering of the document, and the page makes a new one after each Send.
 	Key string
 }

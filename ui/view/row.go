@@ -36,6 +36,12 @@ func rowIcon(k RowKind) string {
 		return "i-fold"
 	case RowOther:
 		return "i-wrench"
+	case RowAgent:
+		return "i-sub"
+	case RowAsk:
+		return "i-comment"
+	case RowPlan:
+		return "i-compass"
 	}
 	return "i-term"
 }
@@ -47,11 +53,25 @@ func lineNo(n int) string {
 	return strconv.Itoa(n)
 }
 
-func approvalWhy(workspace string) string {
-	if workspace == "" {
+func approvalTitle(a Approval) string {
+	who := "The model"
+	if a.Agent != "" {
+		who = "Sub-agent “" + text.Plain(a.Agent) + "”"
+	}
+	if a.Tool != "" {
+		return who + " asks to use " + a.Tool
+	}
+	return who + " asks to run a command"
+}
+
+func approvalWhy(a Approval) string {
+	switch {
+	case a.PlanMode:
+		return "In plan mode nothing should change, and a command can, so a person decides about each one."
+	case a.Workspace == "":
 		return "Commands are not trusted here, so a person decides."
 	}
-	return workspace + " is not a trusted workspace, so a person decides about each command."
+	return a.Workspace + " is not a trusted workspace, so a person decides about each command."
 }
 
 // lastLines gives the end of an output, at most n lines.
@@ -128,7 +148,7 @@ func Join(prev, next *Step) bool {
 		return false
 	}
 	for _, r := range last {
-		if r.Ask != nil {
+		if r.Ask != nil || r.Card != nil {
 			return false
 		}
 	}

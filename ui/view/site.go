@@ -6,6 +6,7 @@ type NewChatPage struct {
 	Nav    Nav
 	Models []Option
 	Spaces []Option
+	Modes  []Option
 	// Key makes the form idempotent. Problem is what was wrong with the last try; Text what was written then.
 	Key     string
 	Text    string
