@@ -1,0 +1,188 @@
+package ui_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/chat"
+	"holdfast/engine/file"
+	"holdfast/engine/metric"
+	"holdfast/engine/model"
+	"holdfast/engine/runlog"
+	"holdfast/engine/search"
+	"holdfast/engine/site"
+	"holdfast/engine/usage"
+	"holdfast/engine/workspace"
+)
+
+// rule is whom a command lets in. A new command is put under one of them by hand.
+type rule string
+
+const (
+	anybody      rule = "everybody who is signed in, who changes nothing"
+	anybodyWrite rule = "everybody who is signed in, to change what is theirs"
+	admins       rule = "admins, who look"
+	adminsWrite  rule = "admins, who change the appliance"
+	owns         rule = "the owner of the thing, who looks"
+	ownsWrite    rule = "the owner of the thing, who changes it"
+	self         rule = "the person and admins, who look"
+	selfWrite    rule = "the person and admins, who change it"
+)
+
+// commands is the whole table, a line of words for each rule and room.
+var commands = map[rule]map[string]string{
+	anybody: {"engine": "List WatchList Overview Families", "account": "Me", "model": "List Get Status Installed Threshold", "runlog": "Setting", "search": "Search",
+		"site": "Advisor Classifier", "usage": "Limits", "workspace": "List"},
+	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold"},
+	admins:       {"account": "ListUsers GetUser", "usage": "Overall Users"},
+	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
+		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier", "usage": "SetLimits", "workspace": "Create"},
+	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "usage": "ChatCost", "workspace": "Get"},
+	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Delete Submit Answer EditQueued DeleteQueued Promote Restore",
+		"workspace": "Update Delete"},
+	self:      {"account": "ListTokens ListSessions", "usage": "Summary Standing"},
+	selfWrite: {"account": "CreateToken RevokeToken CreateLogin RevokeSession"},
+}
+
+// asker is somebody, and what each rule says to them: "" lets them in.
+type asker struct {
+	who  chat.Principal
+	gets map[rule]chat.Kind
+}
+
+const (
+	ownerID  chat.UserID = "01932d3a-0000-7000-8000-000000000001"
+	othersID chat.UserID = "01932d3a-0000-7000-8000-000000000002"
+	thingID              = "01932d3a-0000-7000-8000-000000000003"
+)
+
+func askers() map[string]asker {
+	const no, none, out = chat.KindForbidden, chat.KindNotFound, chat.KindUnauthenticated
+	stranger := chat.Principal{UserID: othersID, Name: "other", Role: chat.UserMember}
+	admin, readOnlyAdmin := stranger, stranger
+	admin.Role, readOnlyAdmin.Role, readOnlyAdmin.ReadOnly = chat.UserAdmin, chat.UserAdmin, true
+	owner := chat.Principal{UserID: ownerID, Name: "owner", Role: chat.UserMember}
+	readOnly := owner
+	readOnly.ReadOnly = true
+	nobody := map[rule]chat.Kind{}
+	for r := range commands {
+		nobody[r] = out
+	}
+	return map[string]asker{
+		"a member":           {stranger, map[rule]chat.Kind{admins: no, adminsWrite: no, owns: none, ownsWrite: none, self: none, selfWrite: none}},
+		"an admin":           {admin, map[rule]chat.Kind{owns: none, ownsWrite: none}},
+		"a read-only admin":  {readOnlyAdmin, map[rule]chat.Kind{anybodyWrite: no, adminsWrite: no, owns: none, ownsWrite: none, selfWrite: no}},
+		"the owner":          {owner, map[rule]chat.Kind{admins: no, adminsWrite: no}},
+		"the read-only self": {readOnly, map[rule]chat.Kind{anybodyWrite: no, admins: no, adminsWrite: no, ownsWrite: no, selfWrite: no}},
+		"nobody":             {chat.Principal{}, nobody},
+	}
+}
+
+// guarded gives the rooms behind their guards, by name. There are no rooms: who is let in finds nothing to run.
+func guarded() map[string]reflect.Value {
+	of := func(_ context.Context, id string) (chat.UserID, error) {
+		if id == thingID {
+			return ownerID, nil
+		}
+		return "", nil
+	}
+	g := account.NewGuard(account.Owners{
+		Chat:      func(ctx context.Context, id chat.ID) (chat.UserID, error) { return of(ctx, string(id)) },
+		Workspace: func(ctx context.Context, id chat.WorkspaceID) (chat.UserID, error) { return of(ctx, string(id)) },
+		File:      func(ctx context.Context, id chat.FileID) (chat.UserID, error) { return of(ctx, string(id)) },
+	}, metric.New())
+	all := map[string]reflect.Value{}
+	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
+		"model": model.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
+		all[name] = reflect.ValueOf(room)
+	}
+	return all
+}
+
+// Each command of each room, asked by everybody who may ask: case 29 and case 30 below the routes.
+func TestWhoMayDoWhat(t *testing.T) {
+	rooms := guarded()
+	files, err := filepath.Glob("../engine/*/guarded_gen.go")
+	if err != nil || len(files) != len(rooms)-1 {
+		t.Errorf("the test knows %v, there are %v, %v", slices.Sorted(maps.Keys(rooms)), files, err)
+	}
+	ruleOf := map[string]rule{}
+	for r, byRoom := range commands {
+		for room, names := range byRoom {
+			for _, name := range strings.Fields(names) {
+				if _, twice := ruleOf[room+"."+name]; twice {
+					t.Errorf("%s.%s is in the table twice", room, name)
+				}
+				ruleOf[room+"."+name] = r
+			}
+		}
+	}
+	everybody := askers()
+	for room, v := range rooms {
+		for i := range v.NumMethod() {
+			name := room + "." + v.Type().Method(i).Name
+			r, ok := ruleOf[name]
+			delete(ruleOf, name)
+			if !ok {
+				t.Errorf("%s is not in the table: who may use it?", name)
+				continue
+			}
+			for who, a := range everybody {
+				if got := asked(t, v.Method(i), a.who); got != a.gets[r] {
+					t.Errorf("%s is for %s; %s gets %q, want %q", name, r, who, got, a.gets[r])
+				}
+			}
+		}
+	}
+	for name := range ruleOf {
+		t.Errorf("%s is in the table, and there is no such command", name)
+	}
+}
+
+// asked gives with which kind of error a command refuses somebody, "" when it does not. Whom it lets in falls into the room that is not there.
+func asked(t *testing.T, command reflect.Value, who chat.Principal) (kind chat.Kind) {
+	t.Helper()
+	in := reflect.New(command.Type().In(2)).Elem()
+	name(in)
+	defer func() {
+		if recover() != nil {
+			kind = ""
+		}
+	}()
+	out := command.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(who), in})
+	var refused *chat.Error
+	if err, ok := out[len(out)-1].Interface().(error); ok && errors.As(err, &refused) && refused.Kind != chat.KindInvalid {
+		return refused.Kind
+	}
+	return ""
+}
+
+// name fills in the owner and what is theirs wherever an input names a person or a thing.
+func name(in reflect.Value) {
+	if in.Kind() != reflect.Struct {
+		return
+	}
+	for i := range in.NumField() {
+		f := in.Field(i)
+		if !f.CanSet() {
+			continue
+		}
+		switch f.Interface().(type) {
+		case chat.ID, chat.WorkspaceID, chat.FileID:
+			f.SetString(thingID)
+		case chat.UserID:
+			f.SetString(string(ownerID))
+		default:
+			name(f)
+		}
+	}
+}
