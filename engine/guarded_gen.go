@@ -150,6 +150,11 @@ func (g *Guarded) Submit(ctx context.Context, p chat.Principal, in SubmitInput) 
 	return account.Run(ctx, g.guard, "engine.Submit", policySubmit, p, in, g.room.Submit)
 }
 
+// Swap is Engine.Swap under policySwap.
+func (g *Guarded) Swap(ctx context.Context, p chat.Principal, in SwapInput) (Swap, error) {
+	return account.Run(ctx, g.guard, "engine.Swap", policySwap, p, in, g.room.Swap)
+}
+
 // Transcript is Engine.Transcript under policyTranscript.
 func (g *Guarded) Transcript(ctx context.Context, p chat.Principal, in TranscriptInput) (Transcript, error) {
 	return account.Run(ctx, g.guard, "engine.Transcript", policyTranscript, p, in, g.room.Transcript)

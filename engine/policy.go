@@ -22,6 +22,7 @@ var (
 	policyProcesses    = account.Owns(func(in ProcessesInput) chat.ID { return in.ChatID })
 	policyChanges      = account.Owns(func(in ChangesInput) chat.ID { return in.ChatID })
 	policyStopProcess  = account.OwnsWrites(func(in StopProcessInput) chat.ID { return in.ChatID })
+	policySwap         = account.Anyone[SwapInput]()
 	policySend         = account.OwnsWrites(func(in SendInput) chat.ID { return in.ChatID })
 	policyEdit         = account.OwnsWrites(func(in EditInput) chat.ID { return in.ChatID })
 	policyFork         = account.OwnsWrites(func(in ForkInput) chat.ID { return in.ChatID })

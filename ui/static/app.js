@@ -144,6 +144,28 @@ function watchTranscript() {
   if (dock) new MutationObserver(() => tick(dock)).observe(dock, { childList: true, subtree: true })
 }
 
+// Forms with a save bar: it comes with the first change and counts them; leaving the page asks.
+const changedIn = form => [...form.elements].filter(e => e.name && (e.type === 'checkbox' || e.type === 'radio' ? e.checked && !e.defaultChecked || e.type === 'checkbox' && !e.checked && e.defaultChecked
+  : e.options ? [...e.options].some(o => o.selected && !o.defaultSelected) && !(e.selectedIndex === 0 && ![...e.options].some(o => o.defaultSelected)) : e.value !== e.defaultValue)).length
+function saveBar(form) {
+  const bar = form.querySelector('.savebar')
+  if (!bar) return
+  const n = changedIn(form), bad = form.querySelectorAll('.is-bad').length
+  bar.hidden = !n && !bad
+  bar.querySelector('[data-count]').textContent = (n === 1 ? '1 change' : n ? n + ' changes' : 'Changes') + ' not saved' + (bad ? ', ' + bad + ' must be corrected' : '')
+}
+for (const on of ['input', 'change']) document.addEventListener(on, e => {
+  const form = e.target.form
+  if (!form?.querySelector('.savebar')) return
+  e.target.closest('.field')?.classList.remove('is-bad')
+  saveBar(form)
+})
+document.addEventListener('reset', e => setTimeout(() => {
+  for (const f of e.target.querySelectorAll('.is-bad')) f.classList.remove('is-bad')
+  saveBar(e.target)
+}))
+addEventListener('beforeunload', e => { if (document.querySelector('form .savebar:not([hidden])')) e.preventDefault() })
+
 // Counters: data-since counts up, data-until down; Unix milliseconds of this machine's clock.
 const two = n => String(n).padStart(2, '0')
 function span(ms) {

@@ -1,0 +1,50 @@
+package view
+
+// AdvisorPage are the settings of the advisor and of the judgement about finished Turns.
+type AdvisorPage struct {
+	Page       Page
+	Note       ServerNote
+	Advisor    AdvisorForm
+	Classifier ClassifierForm
+	// Used is what the advisor used in the last seven days; nil without any.
+	Used *AdvisorUsed
+}
+
+// AdvisorForm is the form of the advisor, as it stands or as it was refused. Errors name fields.
+type AdvisorForm struct {
+	// Fixed: whoever looks may not change it.
+	Fixed   bool
+	Enabled bool
+	Models  []Option
+	Uses    string
+	Tokens  string
+	Effort  string
+	Cost    SwapCost
+	Errors  map[string]string
+}
+
+// SwapCost says what asking a model costs beside the tokens; Warn when the Chat's model has to go for it.
+type SwapCost struct {
+	Text string
+	Warn bool
+}
+
+// ClassifierForm is the form of the judgement. Choices are selects in order, each with all models and an empty one.
+type ClassifierForm struct {
+	Fixed   bool
+	Enabled bool
+	Choices [][]Option
+	Error   string
+}
+
+// AdvisorUsed sums up consultations, in words.
+type AdvisorUsed struct {
+	Consultations string
+	Tokens        string
+	Time          string
+	Cost          string
+}
+
+func (f AdvisorForm) bad() bool { return len(f.Errors) > 0 }
+
+var efforts = []Option{{Value: "", Label: "As the model likes"}, {Value: "low", Label: "Low"}, {Value: "medium", Label: "Medium"}, {Value: "high", Label: "High"}}
