@@ -422,6 +422,11 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 	if m.Effects.Has(chat.CancelInterrupted) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseInterrupted)
 	}
+	if m.Effects.Has(chat.CancelClassifier) {
+		if ru := e.feed.runOf(c.ID); ru != nil {
+			ru.t.judging.cancel()
+		}
+	}
 	if m.Effects.Has(chat.CancelLostLease) {
 		e.runner.cancel(c.ID, out.owner, chat.CauseLostLease)
 	}

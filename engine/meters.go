@@ -27,7 +27,7 @@ type turnMeters struct {
 	repaired    *metric.Counter
 	loops       *metric.Counter
 	nudges      *metric.Counter
-	titles      *metric.Counter
+	quick       *metric.Counter
 }
 
 // promptMeters are about what is sent.
@@ -73,7 +73,7 @@ func newMeters(m *metric.Registry) *meters {
 			repaired:    m.Counter("holdfast_calls_repaired_total", "Calls read from text.", metric.Capped("form", 10)),
 			nudges:      m.Counter("holdfast_unfinished_replies_total", "Replies that announced a call or held one that could not be read."),
 			loops:       m.Counter("holdfast_loops_total", "Repeated Calls.", metric.OneOf("action", "nudged", "stopped")),
-			titles:      m.Counter("holdfast_quick_total", "Quick generations.", metric.OneOf("kind", "title", "summary", "classifier"), metric.OneOf("result", "ok", "error")),
+			quick:       m.Counter("holdfast_quick_total", "Quick generations.", metric.OneOf("kind", "title", "summary", "classifier"), metric.OneOf("result", "ok", "error")),
 		},
 		promptMeters: promptMeters{
 			promptBytes:    m.Histogram("holdfast_prompt_bytes", "Size of a request.", []float64{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}),

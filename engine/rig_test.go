@@ -23,6 +23,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/site"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -45,9 +46,11 @@ type setup struct {
 	tools []chat.Tool
 	// exclusive are the Tools that must be called by themselves.
 	exclusive []string
-	bounds    engine.Bounds
-	calls     call.Options
-	config    func(*chat.ModelConfig)
+	// judged lets the classifier judge finished Turns; else it is off, so that Steps alone ask the model.
+	judged bool
+	bounds engine.Bounds
+	calls  call.Options
+	config func(*chat.ModelConfig)
 	// wrap stands between engine and model.
 	wrap func(chat.Model) chat.Model
 	// metrics and notify are told what the engine counts and has to say; nil is nobody.
@@ -111,6 +114,9 @@ func prepareRig(t *testing.T, o setup) *rig {
 		c := chat.ModelConfig{ID: chat.ModelConfigID(newID()), Name: m.Name, Provider: chat.ProviderOllama, Model: m.Name, ContextLimit: &limit,
 			Tools: "auto", Enabled: true, CreatedAt: time.Now().UTC()}
 		r.update(func(tx *kv.Tx) error { return tx.PutModelConfig(&c) })
+	}
+	if !o.judged {
+		r.update(func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) })
 	}
 	if o.place {
 		r.addPlace()

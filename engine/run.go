@@ -39,6 +39,7 @@ type turn struct {
 	workspace chat.Workspace
 	defs      []chat.ToolDef
 	extra     extras
+	judging   judgement
 	history   []*chat.Message
 	// notes are model-only Messages that go in front of the next Step's, in its commit.
 	notes []chat.Message
@@ -69,7 +70,10 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 	r.end(err)
 	if errors.Is(err, errFinished) {
 		// Not in this goroutine: the next Turn must not wait for a title.
-		r.e.runner.joined.Go(r.nameChat)
+		r.e.runner.joined.Go(func() {
+			r.nameChat()
+			r.summariseTurn()
+		})
 	}
 }
 

@@ -266,8 +266,13 @@ func (r *run) closeTurn(parts []chat.Part, reply chat.Reply, usage *chat.UsageEn
 	ev := chat.Event{Kind: chat.FinishTurn}
 	if reply.FinishReason == "length" {
 		ev.Rest = chat.RestLength
+	} else if len(o.msgs) > 0 {
+		var err error
+		if ev.Complete, err = r.judge(o); err != nil {
+			return err
+		}
 	}
-	return r.commitStep(ev, o)
+	return r.commitStep(ev, r.withSummary(o))
 }
 
 // replied is the Message of a whole reply.

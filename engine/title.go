@@ -25,10 +25,10 @@ func (r *run) nameChat() {
 	small := r.e.small(ctx, r.t.config)
 	title, counts, err := quick.Title(ctx, r.e.model, small.Request(), first, "")
 	if err != nil {
-		r.e.meters.titles.Inc("title", "error")
+		r.e.meters.quick.Inc("title", "error")
 		r.e.log.Info("no title was made", "chat", r.id, "error", err)
 	} else {
-		r.e.meters.titles.Inc("title", "ok")
+		r.e.meters.quick.Inc("title", "ok")
 	}
 	if counts.InputTokens == nil && title == "" {
 		return

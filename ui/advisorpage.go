@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
@@ -137,7 +135,8 @@ func (s *Site) setAdvisor(w http.ResponseWriter, r *http.Request) {
 		s.fragment(w, r, view.AdvisorSection(form))
 		return
 	}
-	s.fragment(w, r, templ.Join(view.AdvisorSection(form), view.Toast("advisor-saved", "ok", "Saved. It counts from each chat’s next turn.", "")))
+	form.Saved = true
+	s.fragment(w, r, view.AdvisorSection(form))
 }
 
 // asSentence makes a sentence of what a command says about a field.
@@ -145,7 +144,7 @@ func asSentence(detail string) string {
 	if detail == "" {
 		return detail
 	}
-	return strings.ToUpper(detail[:1]) + ended(detail[1:])
+	return ended(strings.ToUpper(detail[:1]) + detail[1:])
 }
 
 func classifierForm(p chat.Principal, cfg chat.ClassifierConfig, models []chat.ModelConfig) view.ClassifierForm {
@@ -187,7 +186,8 @@ func (s *Site) setClassifier(w http.ResponseWriter, r *http.Request) {
 		s.fragment(w, r, view.ClassifierSection(form))
 		return
 	}
-	s.fragment(w, r, templ.Join(view.ClassifierSection(form), view.Toast("classifier-saved", "ok", "Saved. It counts from each chat’s next turn.", "")))
+	form.Saved = true
+	s.fragment(w, r, view.ClassifierSection(form))
 }
 
 // advisorUsed sums up the advisor's calls of the last seven days: an admin's page those of all people.

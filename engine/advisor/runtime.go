@@ -185,7 +185,7 @@ func (r *Runtime) send(ctx context.Context, req *chat.Request, yield func(chat.D
 		return chat.Reply{}, &chat.Error{Kind: chat.KindInternal, Message: "An internal fault stopped the consultation.",
 			Cause: errors.New("advisor: the request has tools")}
 	}
-	return r.o.Model.Stream(ctx, req, yield)
+	return r.o.Model.Stream(chat.WithPurpose(ctx, chat.UsageAdvisor), req, yield)
 }
 
 // sentence is what the asking model and a person are told of a failed call.

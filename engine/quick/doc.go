@@ -1,5 +1,7 @@
-// Package quick makes small generations beside a Turn: the title of a Chat (engine.md 13).
+// Package quick makes small generations beside a Turn: the title of a Chat, the judgement whether a task is done, the line that sums a Turn up
+// (engine.md 13).
 //
-// Title asks a model, FallbackTitle asks nobody. Caveat: a failure of Title changes nothing but the log; the caller keeps the
-// title it has.
+// Title, Summary, Classify and ClassifyOwn ask a model; FallbackTitle and FirstSentence ask nobody. Choose finds the model.
+//
+// Caveat: a failure changes nothing but the log and the counters; the caller keeps what it has, and no Turn is ever done by a failure.
 package quick

@@ -35,41 +35,13 @@ var ErrTitle = errors.New("the answer is not a title")
 // messages are not sent. firstUser is the first user Message, lastTurns the text of the last Turns, "" for none. The usage is
 // what the call cost, also when its answer was refused.
 func Title(ctx context.Context, model chat.Model, base *chat.Request, firstUser, lastTurns string) (string, chat.Usage, error) {
-	ctx, cancel := context.WithTimeout(ctx, titleTime)
-	defer cancel()
-	var text strings.Builder
-	reply, err := model.Stream(ctx, titleRequest(base, firstUser, lastTurns), func(d chat.Delta) error {
-		if d.Retry != nil {
-			text.Reset()
-		}
-		text.WriteString(d.Text)
-		return nil
-	})
+	answer, reply, err := ask(ctx, model, base, question{system: titleSystem, text: titleQuestion(firstUser, lastTurns), schema: titleSchema,
+		tokens: titleTokens, within: titleTime})
 	if err != nil {
 		return "", chat.Usage{}, err
 	}
-	title, err := readTitle(text.String())
+	title, err := readTitle(answer)
 	return title, reply.Usage, err
-}
-
-func titleRequest(base *chat.Request, firstUser, lastTurns string) *chat.Request {
-	zero := 0.0
-	options := base.Options
-	// Sampling options do not make the server load the model again; the others stay as they are.
-	options.Temperature, options.Stop, options.Think = &zero, nil, "false"
-	return &chat.Request{
-		Class:         chat.ClassQuick,
-		Provider:      base.Provider,
-		BaseURL:       base.BaseURL,
-		ModelConfigID: base.ModelConfigID,
-		Model:         base.Model,
-		Options:       options,
-		MaxTokens:     titleTokens,
-		System:        titleSystem,
-		Messages:      []chat.PromptMessage{{Role: chat.RoleUser, Content: titleQuestion(firstUser, lastTurns)}},
-		Format:        json.RawMessage(titleSchema),
-		Think:         "false",
-	}
 }
 
 // titleQuestion shares the runes: half for the first Message when the last Turns need the other half.

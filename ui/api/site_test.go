@@ -44,12 +44,14 @@ func checkSite(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "stored whole", method: "PUT", path: advisor, body: `{"model_config_id":""}`, status: 204})
 	take(step{name: "zero again", method: "GET", path: advisor, status: 200, has: []string{zeroAdvisor}})
 
+	take(step{name: "classifier of tests", method: "PUT", path: classifier, body: `{"enabled":true}`, status: 204})
 	take(step{name: "classifier", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":true,"candidates":[]}`}})
 	take(step{name: "classifier off", method: "PUT", path: classifier, body: `{"enabled":false,"candidates":["` + id + `"]}`, status: 204})
 	take(step{name: "classifier is off", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":false,"candidates":["` + id + `"]}`}})
 	take(step{name: "an unknown candidate", method: "PUT", path: classifier, body: `{"candidates":["x"]}`, status: 400, has: []string{`"field":"candidates"`}})
 	take(step{name: "defaults", method: "PUT", path: classifier, body: `{}`, status: 204})
 	take(step{name: "classifier is on", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":true,"candidates":[]}`}})
+	take(step{name: "classifier of tests again", method: "PUT", path: classifier, body: `{"enabled":false}`, status: 204})
 }
 
 // TestCase46TheAdvisorsConfig: everybody reads it, admins write it.

@@ -20,7 +20,9 @@ type AdvisorForm struct {
 	Tokens  string
 	Effort  string
 	Cost    SwapCost
-	Errors  map[string]string
+	// Saved: it was just stored.
+	Saved  bool
+	Errors map[string]string
 }
 
 // SwapCost says what asking a model costs beside the tokens; Warn when the Chat's model has to go for it.
@@ -34,6 +36,7 @@ type ClassifierForm struct {
 	Fixed   bool
 	Enabled bool
 	Choices [][]Option
+	Saved   bool
 	Error   string
 }
 

@@ -60,6 +60,8 @@ type Options struct {
 	Log       *slog.Logger
 	// Clean takes secrets out of the run log; nil leaves all in.
 	Clean func(string) string
+	// Judged lets finished Turns be judged, which asks the model once more; else the classifier is off.
+	Judged bool
 	// Socket listens on this path, too; "" listens on none.
 	Socket string
 }
@@ -135,6 +137,9 @@ func Start(t testing.TB, o Options) *Appliance {
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	allowOthers(t, a.Dir, models)
+	if !o.Judged {
+		must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) }))
+	}
 	must(t, models.EnsureConfigs(t.Context()))
 	a.serve(t, o, models, spaces)
 	return a

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
+	"holdfast/engine/quick"
+	"holdfast/engine/site"
+	"holdfast/kv"
+)
+
+// judgement is the classifier of a run that is at work, so that a Send can end it.
+type judgement struct {
+	mu   sync.Mutex // guards stop
+	stop context.CancelFunc
+}
+
+func (j *judgement) begin(stop context.CancelFunc) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.stop = stop
+}
+
+// cancel ends the judgement, so that the Turn closes at once.
+func (j *judgement) cancel() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.stop != nil {
+		j.stop()
+	}
+}
+
+// judge says whether the reply in o is the end of the task. The reply is durable before anybody is asked, so that a restart needs no second
+// model call. Every failure, every doubt and every interruption is no; an error means that the run has lost its Chat.
+func (r *run) judge(o outcome) (complete bool, err error) {
+	final := chat.PlainText(o.msgs[len(o.msgs)-1].Content)
+	if strings.TrimSpace(final) == "" || r.interrupted() {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(chat.WithPurpose(r.ctx, chat.UsageClassifier), quick.StatusTime)
+	defer cancel()
+	// Before the queue is looked at: a Send that comes later finds what to cancel.
+	r.t.judging.begin(cancel)
+	defer r.t.judging.begin(nil)
+	if !r.judged() {
+		return false, nil
+	}
+	if err := r.save.save(func(*kv.Tx) error { return nil }); err != nil {
+		return false, ifFenced(err)
+	}
+	r.draft.setPhase(chat.PhaseClosing, 0, r.e.now())
+	r.e.feed.touch(r.id)
+	status, err := r.classify(ctx, o, final)
+	if err != nil || status == "" {
+		r.e.meters.quick.Inc("classifier", "error")
+		r.e.log.Info("a finished turn was not judged", "chat", r.id, "error", err)
+		return false, nil
+	}
+	r.e.meters.quick.Inc("classifier", "ok")
+	return status == quick.StatusComplete && ctx.Err() == nil, nil
+}
+
+// ifFenced passes on a lost lease alone: a full disk is the commit's to wait for.
+func ifFenced(err error) error {
+	if err == errFenced {
+		return err
+	}
+	return nil
+}
+
+// judged says whether the classifier is to run: it is on, and nothing waits in the queue.
+func (r *run) judged() (wanted bool) {
+	err := r.e.store.View(r.ctx, func(tx *kv.Tx) error {
+		c, found, err := tx.Chat(r.id)
+		if err != nil {
+			return err
+		}
+		cfg, err := site.ReadClassifier(tx)
+		wanted = found && c.Queued == 0 && cfg.Enabled
+		return err
+	})
+	if err != nil {
+		r.e.log.Warn("the classifier's settings could not be read, so nothing is judged", "chat", r.id, "error", err)
+		return false
+	}
+	return wanted
+}
+
+// classify asks a model beside the Chat's for the final text alone, or the Chat's own as its next Step would be asked.
+func (r *run) classify(ctx context.Context, o outcome, final string) (quick.Status, error) {
+	started := r.e.now()
+	choice := r.e.small(ctx, r.t.config)
+	var status quick.Status
+	var reply chat.Reply
+	var err error
+	if sameModel(choice.Config, r.t.config) {
+		choice.Config = r.t.config
+		req, fits := r.nextRequest(o)
+		if !fits {
+			return "", prompt.ContextFull(prompt.Built{Request: req})
+		}
+		status, reply, err = quick.ClassifyOwn(ctx, r.e.model, req)
+	} else {
+		status, reply, err = quick.Classify(ctx, r.e.model, choice.Request(), final)
+	}
+	if reply.Usage.InputTokens != nil {
+		r.books.spend(usageOf(r.t.chat, choice.Config, chat.UsageClassifier, reply, r.e.now().Sub(started), r.e.now()))
+	}
+	return status, err
+}
+
+// nextRequest is the request that would follow the reply in o; fits says that there is room for a short question after it.
+func (r *run) nextRequest(o outcome) (req *chat.Request, fits bool) {
+	in := r.promptInput()
+	for i := range o.msgs {
+		m := o.msgs[i]
+		in.Messages = append(in.Messages[:len(in.Messages):len(in.Messages)], &m)
+	}
+	built := prompt.Build(in)
+	const room = 64
+	return built.Request, built.Tokens+int64(quick.AskBytes)/3+room < int64(r.t.window)
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"holdfast/engine/chat"
+	"holdfast/engine/quick"
+	"holdfast/kv"
+)
+
+// withSummary lets the Turn's commit store the first sentence of its reply as the line below the title.
+func (r *run) withSummary(o outcome) outcome {
+	if len(o.msgs) == 0 || r.t.chat.Child() {
+		return o
+	}
+	line, _ := quick.FirstSentence(chat.PlainText(o.msgs[len(o.msgs)-1].Content))
+	if line == "" {
+		return o
+	}
+	before := o.record
+	o.record = func(c *chat.Chat) {
+		if before != nil {
+			before(c)
+		}
+		c.LastTurnSummary = line
+	}
+	return o
+}
+
+// summariseTurn replaces that line by a better sentence once the Turn rests. A reply of one sentence needs none.
+func (r *run) summariseTurn() {
+	c := r.t.chat
+	if c.Child() || c.Archived || c.State != chat.Waiting && c.State != chat.Completed || c.RestReason == chat.RestInterrupted || len(r.t.history) == 0 {
+		return
+	}
+	last := r.t.history[len(r.t.history)-1]
+	if last.Role != chat.RoleAssistant || last.Partial || last.ID != c.LastReply {
+		return
+	}
+	final := chat.PlainText(last.Content)
+	first, whole := quick.FirstSentence(final)
+	if first == "" || whole {
+		return
+	}
+	ctx := chat.WithOrigin(r.e.runner.ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageSummary})
+	started := r.e.now()
+	small := r.e.small(ctx, r.t.config)
+	line, reply, err := quick.Summary(ctx, r.e.model, small.Request(), c.Title, final)
+	result := "ok"
+	if err != nil {
+		result = "error"
+		r.e.log.Info("no summary of a turn was made", "chat", r.id, "error", err)
+	}
+	r.e.meters.quick.Inc("summary", result)
+	if line == "" && reply.Usage.InputTokens == nil {
+		return
+	}
+	usage := usageOf(c, small.Config, chat.UsageSummary, reply, r.e.now().Sub(started), r.e.now())
+	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
+		write: func(tx *kv.Tx, now *chat.Chat, _ chat.Move) error {
+			// A later Turn has a line of its own.
+			if line != "" && now.LastReply == c.LastReply && now.LastTurnSummary == first {
+				now.LastTurnSummary = line
+			}
+			return tx.PutUsage(usage)
+		}})
+	if err != nil && r.e.runner.ctx.Err() == nil {
+		r.e.log.Warn("a summary of a turn could not be stored", "chat", r.id, "error", err)
+	}
+}
