@@ -424,7 +424,7 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 	}
 	if m.Effects.Has(chat.CancelClassifier) {
 		if ru := e.feed.runOf(c.ID); ru != nil {
-			ru.t.judging.cancel()
+			ru.t.extra.judging.cancel()
 		}
 	}
 	if m.Effects.Has(chat.CancelLostLease) {

@@ -21,6 +21,7 @@ type extras struct {
 	// guidance tells the model when to consult the advisor.
 	guidance string
 	consults *Consulting
+	judging  judgement
 }
 
 // Consulting is what is known of the advisor that a Turn may ask.

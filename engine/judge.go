@@ -43,8 +43,8 @@ func (r *run) judge(o outcome) (complete bool, err error) {
 	ctx, cancel := context.WithTimeout(chat.WithPurpose(r.ctx, chat.UsageClassifier), quick.StatusTime)
 	defer cancel()
 	// Before the queue is looked at: a Send that comes later finds what to cancel.
-	r.t.judging.begin(cancel)
-	defer r.t.judging.begin(nil)
+	r.t.extra.judging.begin(cancel)
+	defer r.t.extra.judging.begin(nil)
 	if !r.judged() {
 		return false, nil
 	}

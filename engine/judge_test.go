@@ -109,6 +109,23 @@ func TestNothingIsJudgedThatIsNotOver(t *testing.T) {
 	}
 }
 
+// lastTwo gives the request of the judgement and the one before it; status is that of a separate model.
+func (r *rig) lastTwo(status bool) (before, judge []byte) {
+	r.t.Helper()
+	for _, q := range r.server.Requests("/api/chat") {
+		var p scripted.Prompt
+		if err := json.Unmarshal(q.Body, &p); err != nil {
+			r.t.Fatal(err)
+		}
+		if checked(&p) || status && strings.Contains(string(p.Format), "status") {
+			return before, q.Body
+		}
+		before = q.Body
+	}
+	r.t.Fatal("nobody was asked")
+	return nil, nil
+}
+
 // TestCase66WhatAJudgeReads: a separate model the end of the final text alone, the Chat's own what its next Step would.
 func TestCase66WhatAJudgeReads(t *testing.T) {
 	final := strings.Repeat("é", 8000) + strings.Repeat("ß", 2000)
@@ -127,27 +144,13 @@ func TestCase66WhatAJudgeReads(t *testing.T) {
 		}
 		return scripted.Text(final)
 	}
-	last := func(r *rig, status bool) (before, judge []byte) {
-		for _, q := range r.server.Requests("/api/chat") {
-			var p scripted.Prompt
-			if err := json.Unmarshal(q.Body, &p); err != nil {
-				t.Fatal(err)
-			}
-			if checked(&p) || status && strings.Contains(string(p.Format), "status") {
-				return before, q.Body
-			}
-			before = q.Body
-		}
-		t.Fatal("nobody was asked")
-		return nil, nil
-	}
 	t.Run("own", func(t *testing.T) {
 		r := newRig(t, setup{judged: true, model: scripted.Model{Answer: steps}, tools: []chat.Tool{instant("act", "x")}})
 		id := r.create("a secret question")
 		if v := r.rest(id); v.Chat.State != chat.Completed {
 			t.Errorf("the chat is %s", v.Chat.State)
 		}
-		before, judge := last(r, false)
+		before, judge := r.lastTwo(false)
 		// What the server has cached is tools and messages; only the cap of the output differs before them.
 		from := func(b []byte) string { return string(b[strings.Index(string(b), `"tools":`):]) }
 		prefix := strings.TrimSuffix(from(before), "]}")
@@ -173,7 +176,7 @@ func TestCase66WhatAJudgeReads(t *testing.T) {
 		if v := r.rest(id); v.Chat.State != chat.Completed {
 			t.Errorf("the chat is %s", v.Chat.State)
 		}
-		_, judge := last(r, true)
+		_, judge := r.lastTwo(true)
 		var p scripted.Prompt
 		if err := json.Unmarshal(judge, &p); err != nil {
 			t.Fatal(err)

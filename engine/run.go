@@ -39,7 +39,6 @@ type turn struct {
 	workspace chat.Workspace
 	defs      []chat.ToolDef
 	extra     extras
-	judging   judgement
 	history   []*chat.Message
 	// notes are model-only Messages that go in front of the next Step's, in its commit.
 	notes []chat.Message
