@@ -27,7 +27,7 @@ func (e *Engine) Answer(ctx context.Context, p chat.Principal, in AnswerInput) (
 		return Done{}, chat.Invalid("decision", "It must be allow_once or deny.")
 	}
 	_, err := e.changeOnce(ctx, p, in.Keyed, "answer", in, change{chat: in.ChatID, quiet: true,
-		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
+		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			ev := chat.Event{Kind: kind}
 			known := false
 			for _, o := range c.Outstanding {
@@ -37,11 +37,11 @@ func (e *Engine) Answer(ctx context.Context, p chat.Principal, in AnswerInput) (
 				}
 				known = true
 				if o.Decision != "" {
-					return ev, &chat.Error{Kind: chat.KindWrongState, Message: "This was answered already."}
+					return ev, &chat.Error{Kind: chat.KindWrongState, Message: answeredAlready}
 				}
 			}
 			if !known {
-				return ev, chat.NotFound("open approval")
+				return ev, notOpen(tx, c.ID, in.CallID)
 			}
 			return ev, nil
 		},
@@ -54,4 +54,25 @@ func (e *Engine) Answer(ctx context.Context, p chat.Principal, in AnswerInput) (
 			return nil
 		}})
 	return Done{}, err
+}
+
+const answeredAlready = "This was answered already."
+
+// recentMessages is how far back a card is looked for that is open no more.
+const recentMessages = 500
+
+// notOpen says of a Call that waits for nobody whether it ever could have.
+func notOpen(tx *kv.Tx, id chat.ID, callID string) error {
+	recent, err := tx.Messages(id, kv.MessageQuery{Descending: true, Limit: recentMessages})
+	if err != nil {
+		return err
+	}
+	for _, m := range recent {
+		for _, p := range m.Content {
+			if p.Type == chat.PartToolResult && p.CallID == callID {
+				return &chat.Error{Kind: chat.KindWrongState, Message: answeredAlready, Detail: "The call has its result; the first answer counts."}
+			}
+		}
+	}
+	return chat.NotFound("open approval")
 }

@@ -155,11 +155,7 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 		return out, err
 	}
 	add := func(c *chat.Chat, unread bool) {
-		phase := chat.Phase("")
-		if c.State == chat.Pending {
-			phase = chat.PhaseQueued
-		}
-		out.Chats = append(out.Chats, shownChat(c, q.who, phase, unread))
+		out.Chats = append(out.Chats, shownChat(c, q.who, a.phaseNow(q, c), unread))
 	}
 	query, after := q.query.Get("q"), chat.ID(q.query.Get("after_id"))
 	if strings.TrimSpace(query) != "" {
@@ -184,6 +180,18 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 	}
 	out.HasMore = page.HasMore
 	return out, a.embed(q, out.Chats)
+}
+
+// phaseNow asks for the phase of a Chat of a list; one that went meanwhile has none.
+func (a *API) phaseNow(q *request, c *chat.Chat) chat.Phase {
+	if c.State != chat.Running {
+		return phaseOf(c, nil, "")
+	}
+	v, err := a.o.Chats.View(q.ctx(), q.who, engine.ViewInput{ChatID: c.ID, Limit: 1})
+	if err != nil || v.Chat.State != chat.Running {
+		return phaseOf(c, nil, "")
+	}
+	return phaseOf(v.Chat, v.Draft, "")
 }
 
 // badCursor: a page cannot go on behind a Chat that is not there.

@@ -230,6 +230,8 @@ func checkQueue(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	c := create(t, a, "stall")
 	at := "/chats/" + string(c.ID)
 	a.Until(t, c.ID, func(held *client.Transcript) bool { return len(held.Parts) > 0 })
+	take(step{name: "list with a phase", method: "GET", path: "/chats?q=status:running", status: 200, has: []string{`"phase":"streaming"`}})
+	take(step{name: "list all with a phase", method: "GET", path: "/chats", status: 200, has: []string{`"phase":"streaming"`}})
 	take(step{name: "later", method: "POST", path: at + "/messages", body: `{"content":[{"type":"text","text":"x"}],"busy_behavior":"later"}`, status: 400,
 		has: []string{`"field":"busy_behavior"`}})
 	var queued [3]chat.MessageID
@@ -280,7 +282,10 @@ func checkCards(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "a bad answer", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"allow_chat"}`, status: 400, has: []string{`"field":"decision"`}})
 	take(step{name: "no such card", method: "POST", path: at + "/approvals/nope", body: `{"decision":"deny"}`, status: 404})
 	take(step{name: "deny", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"deny","reason":"no"}`, status: 204})
+	take(step{name: "deny twice", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"deny"}`, status: 409, has: []string{`"kind":"wrong_state"`}})
 	a.Rests(t, chat.ID(strings.TrimPrefix(at, "/chats/")))
+	take(step{name: "allow after all", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"allow_once"}`, status: 409,
+		has: []string{"answered already"}})
 	if _, err := os.Stat(filepath.Join(dir, "made")); !os.IsNotExist(err) {
 		t.Errorf("a denied command ran: %v", err)
 	}

@@ -21,7 +21,7 @@ type Chat struct {
 	ForkedFrom *chat.ID   `json:"forked_from_chat_id"`
 	Title      string     `json:"title"`
 	Status     chat.State `json:"status"`
-	// Phase is what a pending or running Chat does just now. Lists leave it out for running ones.
+	// Phase is what a pending or running Chat does just now.
 	Phase      chat.Phase       `json:"phase,omitempty"`
 	RestReason *chat.RestReason `json:"rest_reason"`
 	Archived   bool             `json:"archived"`
