@@ -57,7 +57,7 @@ func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 	if b.parent, b.children, err = kin(tx, c); err != nil {
 		return nil, err
 	}
-	b.restorable, err = restorable(tx, id)
+	b.restorable, err = restorable(tx, id, c.WorkspaceID)
 	return b, err
 }
 

@@ -65,7 +65,7 @@ func (e *Engine) Edit(ctx context.Context, p chat.Principal, in EditInput) (Edit
 			out.Deleted, err = e.cutTail(tx, c, in.Message)
 			return err
 		},
-		inserted: func(tx *kv.Tx, c *chat.Chat) error { return inheritCheckpoints(tx, c.ID, in.Message, ins.stored.ID) }})
+		inserted: func(tx *kv.Tx, c *chat.Chat) error { return inheritCheckpoints(tx, c, in.Message, ins.stored.ID) }})
 	if errors.Is(err, errReplayed) {
 		out = EditOutput{Replayed: true}
 		return out, json.Unmarshal(rec.replay, &out)
@@ -159,7 +159,8 @@ func retitle(tx *kv.Tx, c *chat.Chat, before chat.MessageID, content []chat.Part
 }
 
 // inheritCheckpoints gives the files of deleted Turns to the Message in their place, so that restoring before it undoes them too.
-func inheritCheckpoints(tx *kv.Tx, id chat.ID, from, to chat.MessageID) error {
+func inheritCheckpoints(tx *kv.Tx, c *chat.Chat, from, to chat.MessageID) error {
+	id, own := c.ID, c.WorkspaceID
 	all, err := tx.Checkpoints(id, from)
 	if err != nil || len(all) == 0 {
 		return err
@@ -167,26 +168,11 @@ func inheritCheckpoints(tx *kv.Tx, id chat.ID, from, to chat.MessageID) error {
 	if err := tx.DeleteCheckpoints(id, from); err != nil {
 		return err
 	}
-	for _, kept := range joinCheckpoints(all) {
-		kept.MessageID = to
-		if err := tx.PutCheckpoint(kept); err != nil {
+	for _, f := range keptFiles(all, own) {
+		f.first.MessageID, f.first.AfterHash = to, f.last.AfterHash
+		if err := tx.PutCheckpoint(f.first); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// joinCheckpoints gives one Checkpoint per file: as it was before the first, left behind as by the last.
-func joinCheckpoints(all []*chat.Checkpoint) []*chat.Checkpoint {
-	var out []*chat.Checkpoint
-	at := map[string]*chat.Checkpoint{}
-	for _, c := range all {
-		if first := at[c.Path]; first != nil {
-			first.AfterHash = c.AfterHash
-			continue
-		}
-		at[c.Path] = c
-		out = append(out, c)
-	}
-	return out
 }

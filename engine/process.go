@@ -97,12 +97,16 @@ func (e *Engine) Changes(ctx context.Context, _ chat.Principal, in ChangesInput)
 	var out Changes
 	var first []*chat.Checkpoint
 	err := e.store.View(ctx, func(tx *kv.Tx) error {
+		first = nil
+		c, err := mustChat(tx, in.ChatID)
+		if err != nil {
+			return err
+		}
 		all, err := tx.Checkpoints(in.ChatID, 0)
-		seen := map[string]bool{}
-		for _, c := range all {
-			if !seen[c.Path] {
-				seen[c.Path] = true
-				first = append(first, c)
+		for _, f := range keptFiles(all, c.WorkspaceID) {
+			// What was changed in another Workspace cannot be compared with this one.
+			if f.first.WorkspaceID == "" || f.first.WorkspaceID == c.WorkspaceID {
+				first = append(first, f.first)
 			}
 		}
 		return err

@@ -2,13 +2,17 @@ package engine_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/kv"
 )
 
 // TestRestore: files go back to what they were before a Message's Turn; what somebody else changed since is left and named.
@@ -108,5 +112,93 @@ func TestWhatAnInterruptedStepReadIsKnown(t *testing.T) {
 	r.send(id, "write", "")
 	if v := r.rest(id); r.read("a.txt") != "new\n" {
 		t.Errorf("%s", transcript(v.Messages))
+	}
+}
+
+// TestARestoreIsUndone: also where the newest Turn changed the same file, and where restoring removed one.
+func TestARestoreIsUndone(t *testing.T) {
+	write := func(p *scripted.Prompt) scripted.Reply {
+		if len(p.Results()) > 0 {
+			return scripted.Text("done")
+		}
+		return scripted.Calls(toolCall("write_file", `{"path":"new.txt","content":"`+p.User()+`"}`))
+	}
+	r := newRig(t, setup{place: true, model: scripted.Model{Answer: write}})
+	id := r.create("one")
+	v := r.rest(id)
+	r.send(id, "two", "")
+	r.rest(id)
+	restore := func(at chat.MessageID) engine.RestoreOutput {
+		t.Helper()
+		out, err := r.engine.Restore(context.Background(), r.who, engine.RestoreInput{ChatID: id, Message: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Restored) != 1 || len(out.Skipped) != 0 || out.Undo == 0 {
+			t.Fatalf("%+v", out)
+		}
+		return out
+	}
+	for range 2 {
+		first := restore(v.Messages[0].ID)
+		if got := r.read("new.txt"); got != "(none)" {
+			t.Errorf("restored to %q", got)
+		}
+		again := restore(first.Undo)
+		if got := r.read("new.txt"); got != "two" {
+			t.Errorf("undone to %q", got)
+		}
+		restore(again.Undo)
+		if got := r.read("new.txt"); got != "(none)" {
+			t.Errorf("the undo undone gives %q", got)
+		}
+		restore(first.Undo)
+		if got := r.read("new.txt"); got != "two" {
+			t.Errorf("and once more %q", got)
+		}
+	}
+}
+
+// TestARestoreIsDoneWhereTheFileIs: a Chat that works in another folder by now restores in the one where it changed the file.
+func TestARestoreIsDoneWhereTheFileIs(t *testing.T) {
+	r := newRig(t, setup{place: true, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		if len(p.Results()) > 0 {
+			return scripted.Text("done")
+		}
+		return scripted.Calls(toolCall("write_file", `{"path":"x","content":"`+p.User()+`"}`))
+	}}})
+	id := r.create("one")
+	first := r.rest(id).Messages[0].ID
+	other := &chat.WorkspaceRecord{ID: chat.WorkspaceID(newID()), OwnerID: r.who.UserID, Name: "other", Kind: chat.WorkspaceLocal, Directory: t.TempDir(),
+		Trusted: true, CreatedAt: time.Now().UTC()}
+	r.update(func(tx *kv.Tx) error { return tx.PutWorkspace(other) })
+	if _, err := r.engine.Amend(context.Background(), r.who, engine.AmendInput{ChatID: id, WorkspaceID: &other.ID}); err != nil {
+		t.Fatal(err)
+	}
+	there := filepath.Join(other.Directory, "x")
+	if err := os.WriteFile(there, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := r.engine.Changes(context.Background(), r.who, engine.ChangesInput{ChatID: id})
+	if err != nil || len(changes.Files) != 0 {
+		t.Errorf("changes of another folder: %+v %v", changes, err)
+	}
+	out, err := r.engine.Restore(context.Background(), r.who, engine.RestoreInput{ChatID: id, Message: first})
+	if err != nil || len(out.Restored) != 1 || r.read("x") != "(none)" {
+		t.Errorf("%+v %v, the file is %q", out, err, r.read("x"))
+	}
+	if b, err := os.ReadFile(there); err != nil || string(b) != "one" {
+		t.Errorf("the other folder: %q %v", b, err)
+	}
+	// A file of the same name in both is two files; an edit keeps both for the Message in the place of the others.
+	r.write("x", "two")
+	r.send(id, "two", "")
+	r.rest(id)
+	if n := r.view(id).Restorable[first]; n != 2 {
+		t.Errorf("%d files can be restored", n)
+	}
+	edited := r.edit(id, first, "three").Message.ID
+	if v := r.rest(id); v.Restorable[edited] != 2 {
+		t.Errorf("after the edit: %v", v.Restorable)
 	}
 }

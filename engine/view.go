@@ -139,16 +139,16 @@ func shownToPeople(m *chat.Message) bool {
 	return m.Visibility != chat.VisibleModel && (m.Role != chat.RoleSystem || m.Boundary != "")
 }
 
-func restorable(tx *kv.Tx, id chat.ID) (map[chat.MessageID]int, error) {
+func restorable(tx *kv.Tx, id chat.ID, own chat.WorkspaceID) (map[chat.MessageID]int, error) {
 	all, err := tx.Checkpoints(id, 0)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	out := map[chat.MessageID]int{}
-	paths := map[string]bool{}
+	files := map[keptFile]bool{}
 	for i := len(all) - 1; i >= 0; i-- {
-		paths[all[i].Path] = true
-		out[all[i].MessageID] = len(paths)
+		files[fileOf(all[i], own)] = true
+		out[all[i].MessageID] = len(files)
 	}
 	return out, nil
 }

@@ -148,8 +148,7 @@ func (c *checker) checkpoint(key []byte, r record) {
 	if v == nil {
 		return
 	}
-	want, err := chatKey(v.ChatID, uint64(v.MessageID))
-	if err != nil || string(append(want, v.Path...)) != string(key) {
+	if want, err := checkpointKey(v); err != nil || string(want) != string(key) {
 		c.add(bCheckpoint, key, "the record is that of %q", v.Path)
 	}
 	if sum, ok := sumOf(v.SHA256); ok {

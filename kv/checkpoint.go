@@ -8,9 +8,22 @@ import (
 
 const maxPath = 4096
 
-// PutCheckpoint keeps a Checkpoint under its Chat, Message and path; a second one there replaces it. Put its bytes with PutFile before.
-func (x *Tx) PutCheckpoint(c *chat.Checkpoint) error {
+// checkpointKey ends with the path; behind a NUL follows the Workspace, where the Checkpoint names one.
+func checkpointKey(c *chat.Checkpoint) ([]byte, error) {
 	key, err := chatKey(c.ChatID, uint64(c.MessageID))
+	if err != nil {
+		return nil, err
+	}
+	key = append(key, c.Path...)
+	if c.WorkspaceID != "" {
+		key = append(append(key, 0), c.WorkspaceID...)
+	}
+	return key, nil
+}
+
+// PutCheckpoint keeps a Checkpoint under its Chat, Message, path and Workspace; a second one there replaces it. Put its bytes with PutFile before.
+func (x *Tx) PutCheckpoint(c *chat.Checkpoint) error {
+	key, err := checkpointKey(c)
 	if err != nil {
 		return err
 	}
@@ -20,7 +33,7 @@ func (x *Tx) PutCheckpoint(c *chat.Checkpoint) error {
 	if c.SHA256 != "" && !isSum(c.SHA256) {
 		return fmt.Errorf("kv: checkpoint of %q: %q is not a SHA-256", c.Path, c.SHA256)
 	}
-	return x.t.putJSON(bCheckpoint, append(key, c.Path...), c)
+	return x.t.putJSON(bCheckpoint, key, c)
 }
 
 // Checkpoints gives the Checkpoints of a Chat's Messages from that one on, by Message, then path.

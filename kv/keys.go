@@ -24,7 +24,7 @@ const (
 	bQueue       bucket = 5  // chat 16                       JSON list of QueuedMessage
 	bDraft       bucket = 6  // chat 16 | step 8 | n 4        JSON DraftChunk
 	bIntent      bucket = 7  // chat 16 | step 8 | index 4    JSON Intent
-	bCheckpoint  bucket = 8  // chat 16 | message 8 | path    JSON Checkpoint
+	bCheckpoint  bucket = 8  // chat 16 | message 8 | path [| 0 | workspace 36]   JSON Checkpoint
 	bReadMark    bucket = 9  // chat 16 | user 16             JSON message id
 	bFileRead    bucket = 10 // chat 16                       JSON path -> hash
 	bReceipt     bucket = 11 // chat 16 (0: none) | user 16 | key   JSON Receipt

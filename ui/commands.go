@@ -189,7 +189,11 @@ func (s *Site) restore(w http.ResponseWriter, r *http.Request) {
 	if len(out.Skipped) > 0 {
 		said += " Left alone, since they were changed by somebody else: " + joinShort(out.Skipped) + "."
 	}
-	s.fragment(w, r, view.Toast("restored", "ok", said, ""))
+	undo := ""
+	if out.Undo != 0 {
+		undo = "/chats/" + string(chatID(r)) + "/checkpoints/" + strconv.FormatInt(int64(out.Undo), 10) + "/restore"
+	}
+	s.fragment(w, r, view.Toast("restored", "ok", said, undo))
 }
 
 func joinShort(paths []string) string {

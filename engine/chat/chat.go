@@ -160,10 +160,13 @@ type Intent struct {
 
 // Checkpoint is a file as it was before a Turn first changed it.
 type Checkpoint struct {
-	ChatID    ID        `json:"chat_id"`
+	ChatID ID `json:"chat_id"`
+	// MessageID is the Turn's user Message, or the id of a restore.
 	MessageID MessageID `json:"message_id"`
-	Path      string    `json:"path"`
-	Existed   bool      `json:"existed"`
+	// WorkspaceID is where the file is; "" in older ones: the Chat's.
+	WorkspaceID WorkspaceID `json:"workspace_id,omitempty"`
+	Path        string      `json:"path"`
+	Existed     bool        `json:"existed"`
 	// SHA256 names the kept bytes in the store's files; "" when the file did not exist.
 	SHA256 string `json:"sha256,omitempty"`
 	Size   int64  `json:"size,omitempty"`

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"holdfast/engine"
@@ -44,7 +45,7 @@ func (a *API) chatEndpoints() []endpoint {
 			in: client.Approval{}, handler: answer(a, http.StatusNoContent, a.approve), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodPost, path: one + "/checkpoints/{n}/restore",
 			summary: "Put the files of message n's turn and of all later ones back. 200 lists files that were skipped, because somebody else " +
-				"changed them since; 204 says that all were put back.",
+				"changed them since; 204 says that all were put back. A POST to the Location takes it back.",
 			handler: answer(a, http.StatusNoContent, a.restore),
 			out:     map[int]any{http.StatusNoContent: nil, http.StatusOK: client.Restored{}}},
 		{method: http.MethodGet, path: one + "/stream", summary: "Follow a chat: one frame per message.",
@@ -141,6 +142,9 @@ func (a *API) restore(q *request, _ none) (client.Restored, error) {
 		return client.Restored{}, err
 	}
 	out, err := a.o.Chats.Restore(q.ctx(), q.who, engine.RestoreInput{ChatID: q.chat(), Message: message})
+	if out.Undo != 0 {
+		q.location = "/api/v1/chats/" + string(q.chat()) + "/checkpoints/" + strconv.FormatInt(int64(out.Undo), 10) + "/restore"
+	}
 	if err != nil || len(out.Skipped) == 0 {
 		return client.Restored{}, err
 	}

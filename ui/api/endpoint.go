@@ -23,6 +23,8 @@ type request struct {
 	who   chat.Principal
 	// status of the answer; a handler may set another one that its endpoint names.
 	status int
+	// location of the answer, "" for none.
+	location string
 	// again: the Idempotency-Key was known, and this is the first answer.
 	again bool
 }
@@ -94,6 +96,9 @@ func answer[In, Out any](a *API, status int, f func(*request, In) (Out, error)) 
 		if err != nil {
 			gate.WriteError(w, r, err)
 			return
+		}
+		if q.location != "" {
+			w.Header().Set("Location", q.location)
 		}
 		if q.again {
 			w.Header().Set("Idempotency-Replayed", "true")
