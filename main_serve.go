@@ -27,6 +27,7 @@ import (
 	"holdfast/engine/file"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
+	"holdfast/engine/notice"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/runlog"
@@ -294,9 +295,10 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
 	models.AllowProbe(prober(calls))
 	find := search.New(search.Options{Store: store, Log: log})
+	told := notice.New(metrics, time.Now())
 	eng := engine.New(engine.Options{Store: store, Model: runlog.Record(calls, asked.Log), Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open,
 		Forget: asked.forgetting(places.Forget), HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
-		Committed: find.Committed, Metric: metrics, Log: log, Bounds: o.bounds})
+		Committed: find.Committed, Notify: told.Post, Metric: metrics, Log: log, Bounds: o.bounds})
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}
@@ -306,7 +308,8 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
 		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
 		asks := runlog.NewGuarded(asked.room, guard)
-		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Log: log, Dev: o.develop.gallery,
+		news := notice.NewGuarded(told, guard)
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err

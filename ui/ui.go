@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/model"
+	"holdfast/engine/notice"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -35,6 +36,7 @@ type Options struct {
 	Settings   *site.Guarded
 	Files      *file.Guarded
 	Runs       *runlog.Guarded
+	Notices    *notice.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string
@@ -107,6 +109,7 @@ func (s *Site) Routes() []gate.Route {
 		user("GET /chats/{id}", s.chat),
 		stream("GET /chats/{id}/stream", s.chatStream),
 		stream("GET /list/stream", s.listStream),
+		stream("GET /notices/stream", s.notices),
 		user("GET /archive", s.archivePage),
 		stream("GET /archive/stream", s.archiveStream),
 		{Pattern: "GET /chats/{id}/rows/{message}/{call}", Policy: gate.User, Handler: http.HandlerFunc(s.row), Kind: gate.Intent},

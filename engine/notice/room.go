@@ -1,0 +1,112 @@
+package notice
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/engine/metric"
+)
+
+// keptNotices is how many Notices of a person are kept, so that a page that reconnects misses none.
+const keptNotices = 20
+
+// Room holds the Notices of all people. Its methods may be called from any goroutine.
+type Room struct {
+	total *metric.Counter
+
+	mu sync.Mutex // guards the rest
+	// last is the newest number given; numbers grow over restarts, too.
+	last   int64
+	people map[chat.UserID]*person
+}
+
+// person is who has Notices or listens for them.
+type person struct {
+	kept    []Kept
+	waiting map[chan struct{}]struct{}
+}
+
+// Kept is a Notice with its number.
+type Kept struct {
+	Seq    int64
+	At     time.Time
+	Notice chat.Notice
+}
+
+// New makes a Room without Notices.
+func New(m *metric.Registry, now time.Time) *Room {
+	return &Room{last: now.UnixMilli(), people: map[chat.UserID]*person{},
+		total: m.Counter("holdfast_notices_total", "Notices by whether a page listened.", metric.OneOf("result", "heard", "unheard"))}
+}
+
+// Post keeps a Notice and wakes who listens for it.
+func (r *Room) Post(n chat.Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.personLocked(n.User)
+	r.last++
+	p.kept = append(p.kept, Kept{Seq: r.last, At: time.Now().UTC(), Notice: n})
+	if over := len(p.kept) - keptNotices; over > 0 {
+		p.kept = append([]Kept(nil), p.kept[over:]...)
+	}
+	result := "unheard"
+	for ch := range p.waiting {
+		result = "heard"
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+	r.total.Inc(result)
+}
+
+func (r *Room) personLocked(id chat.UserID) *person {
+	p := r.people[id]
+	if p == nil {
+		p = &person{waiting: map[chan struct{}]struct{}{}}
+		r.people[id] = p
+	}
+	return p
+}
+
+// FollowInput subscribes to the principal's Notices.
+type FollowInput struct{}
+
+// Watch is a subscription: C is touched, without payload, after each Notice. Newest is the last number given before it. Stop ends it and
+// must be called.
+type Watch struct {
+	C      <-chan struct{}
+	Newest int64
+	Stop   func()
+}
+
+// Follow subscribes. Subscribe before the first Since.
+func (r *Room) Follow(_ context.Context, p chat.Principal, _ FollowInput) (Watch, error) {
+	ch := make(chan struct{}, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.personLocked(p.UserID).waiting[ch] = struct{}{}
+	return Watch{C: ch, Newest: r.last, Stop: sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.people[p.UserID].waiting, ch)
+	})}, nil
+}
+
+// SinceInput asks for what came behind a number.
+type SinceInput struct{ After int64 }
+
+// Since gives the principal's Notices behind a number, oldest first, as far as they are kept.
+func (r *Room) Since(_ context.Context, p chat.Principal, in SinceInput) ([]Kept, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Kept
+	for _, k := range r.personLocked(p.UserID).kept {
+		if k.Seq > in.After {
+			out = append(out, k)
+		}
+	}
+	return out, nil
+}
