@@ -113,8 +113,7 @@ func TestBrowserPeopleFit(t *testing.T) {
 	t.Parallel()
 	a := serveNow(t, launch{})
 	p := browse(t, a)
-	p.press("#onboarding", "Use the demo model")
-	p.shows("h1", "New chat")
+	p.shows("h1", "No model server answers yet")
 	p.open(a.url + "/users")
 	for _, name := range []string{"Jonas", strings.Repeat("Maximiliane ", 8)} {
 		p.fill("#person-name", name)
@@ -123,6 +122,10 @@ func TestBrowserPeopleFit(t *testing.T) {
 	}
 	person := p.eval(`document.querySelectorAll('#people a')[1].href`)
 	out := blank(t, a)
+	out.open(p.eval(`document.querySelector('#person-link pre').textContent`))
+	out.shows("h1", "No model yet")
+	out.press("main", "Sign out")
+	out.shows("h1", "Sign in")
 	shots := os.Getenv("HOLDFAST_SHOTS")
 	for _, width := range []int64{1440, 720, 390, 360} {
 		for _, dark := range []bool{false, true} {

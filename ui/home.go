@@ -13,7 +13,7 @@ import (
 	"holdfast/ui/view"
 )
 
-// home is the start of a new Chat. Who has none yet and has not chosen a model is led to one first.
+// home is the start of a new Chat. An admin who has none yet and has not chosen a model is led to one first; others wait for an admin.
 func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	configs, err := s.models.List(ctx, p, model.ListInput{})
@@ -21,7 +21,11 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	if len(configs) > 0 && !r.URL.Query().Has("start") {
+	if len(configs) == 0 && !p.Admin() {
+		s.document(w, r, http.StatusOK, view.NoModelDocument(s.page("No model yet")))
+		return
+	}
+	if len(configs) > 0 && p.Admin() && !r.URL.Query().Has("start") {
 		chats, err := s.chats.List(ctx, p, engine.ListInput{Limit: 1})
 		if err != nil {
 			gate.WriteError(w, r, err)

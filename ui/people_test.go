@@ -151,3 +151,17 @@ func TestTheOwnAccountPage(t *testing.T) {
 		t.Error("the browser is still signed in")
 	}
 }
+
+// A member is never led to what only an admin may do.
+func TestMembersStartWithoutOnboarding(t *testing.T) {
+	p := newPages(t)
+	_, member := p.person("jo", chat.UserMember)
+	owner := p.token(p.owner.UserID)
+	// A model that the server has is used without anybody's choice; only an admin is asked which.
+	_, body := p.look(owner, "/")
+	holds(t, "an admin", body, "Choose a model", "")
+	_, body = p.look(member, "/")
+	holds(t, "a member", body, "New chat", "Choose a model")
+	_, body = p.look(member, "/workspaces")
+	holds(t, "a member's folders", body, "added by admins", "Add a folder")
+}

@@ -77,6 +77,7 @@ func (h *Handler) Pages() map[string]templ.Component {
 		"login-link":      view.LoginDocument(view.LoginPage{Page: h.page("Sign in"), Host: "pier-box", Code: "0123456789abcdef"}),
 		"onboarding":      view.OnboardingDocument(onboarding(h.page("Choose a model"))),
 		"onboarding-none": view.OnboardingDocument(noServer(h.page("No model server"))),
+		"no-model":        view.NoModelDocument(h.page("No model yet")),
 		"models":          view.ModelsDocument(models(h.page("Models"))),
 		"workspaces":      view.WorkspacesDocument(workspaces(h.page("Workspaces"))),
 		"archive":         view.ArchiveDocument(view.ArchivePage{Page: h.page("Archive"), Nav: nav(""), List: archived()}),
