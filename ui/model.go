@@ -29,6 +29,30 @@ func (s *Site) server(r *http.Request) view.Server {
 	if status.MemoryBytes > 0 {
 		out.Memory = view.Bytes(status.MemoryBytes)
 	}
+	out.Loaded = loadedViews(status.Loaded, time.Now())
+	return out
+}
+
+// loadedViews says what is in the server's memory. A model that its graphics card holds in part is slow, and a smaller window may mend that.
+func loadedViews(list []chat.LoadedModel, now time.Time) []view.LoadedModel {
+	var out []view.LoadedModel
+	for _, m := range list {
+		facts := []string{view.Bytes(m.Size)}
+		if m.Context > 0 {
+			facts = append(facts, "window "+view.Window(m.Context))
+		}
+		switch left := m.ExpiresAt.Sub(now); {
+		case left > 30*24*time.Hour:
+			facts = append(facts, "stays")
+		case left > 0:
+			facts = append(facts, "for "+view.Took(left.Truncate(time.Second)))
+		}
+		v := view.LoadedModel{Name: m.Name, Facts: strings.Join(facts, " · ")}
+		if m.SizeVRAM > 0 && m.SizeVRAM < m.Size {
+			v.Spills = strconv.FormatInt(100-m.SizeVRAM*100/m.Size, 10) + " % beside the graphics card"
+		}
+		out = append(out, v)
+	}
 	return out
 }
 
@@ -60,21 +84,23 @@ func (s *Site) modelsData(r *http.Request) view.ModelsPage {
 		page.Server.Disk = view.Bytes(size)
 	}
 	for _, c := range configs {
-		page.Configs = append(page.Configs, configView(c, installed, page.Server.Reachable))
+		shown := configView(c, installed, page.Server.Reachable)
+		shown.Test = s.testView(r, c)
+		if at, err := s.models.Threshold(ctx, p, model.ThresholdInput{ID: c.ID}); err == nil {
+			shown.CompactAt = at.Percent
+			if at.Own != nil {
+				shown.OwnThreshold = strconv.Itoa(*at.Own)
+			}
+		}
+		page.Configs = append(page.Configs, shown)
 	}
 	page.Models = installedViews(installed, configs, loaded)
 	return page
 }
 
 func configView(c chat.ModelConfig, installed []chat.InstalledModel, reachable bool) view.ModelConfig {
-	out := view.ModelConfig{ID: string(c.ID), Name: c.Name, Model: c.Model, Default: c.IsDefault, KeepAlive: c.Options.KeepAlive,
-		Think: c.Options.Think, Tools: c.Tools, Can: c.Capabilities}
-	switch {
-	case c.Options.NumCtx > 0:
-		out.Window = int64(c.Options.NumCtx)
-	case c.ContextLimit != nil:
-		out.Window = *c.ContextLimit
-	}
+	out := view.ModelConfig{ID: string(c.ID), Name: c.Name, Model: c.Model, Default: c.IsDefault, Can: c.Capabilities, Window: windowShown(c),
+		Groups: configGroups(c, configValues(c), nil)}
 	if c.Provider == chat.ProviderDemo {
 		out.Options = "scripted, inside Holdfast"
 		return out
@@ -146,6 +172,9 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	wakes, stop := s.pulls.subscribe()
 	defer stop()
+	tests, stopTests := s.probes.subscribe()
+	defer stopTests()
+	shown := map[string]download{}
 	out := openFrames(w)
 	look := time.NewTicker(serverEvery)
 	defer look.Stop()
@@ -153,6 +182,9 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 	reachable, arrived := false, s.pulls.arrivals()
 	for first := true; ; first = false {
 		patches := []patch{{html: view.PullList(s.pulls.views())}}
+		if !start {
+			patches = append(patches, s.testPatches(r, shown)...)
+		}
 		if start && (first || !reachable) {
 			server := s.server(r)
 			if server.Reachable != reachable {
@@ -175,6 +207,7 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 		case <-ctx.Done():
 			return
 		case <-wakes:
+		case <-tests:
 		case <-look.C:
 		}
 	}
@@ -271,40 +304,6 @@ func (s *Site) configOf(ctx context.Context, p chat.Principal, name string) (cha
 	}
 	provider := chat.ProviderOllama
 	return s.models.Create(ctx, p, model.CreateInput{Fields: model.Fields{Provider: &provider, Model: &name}})
-}
-
-func (s *Site) updateConfig(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil {
-		gate.WriteError(w, r, chat.Invalid("form", "It cannot be read."))
-		return
-	}
-	in, err := configFields(r)
-	if err == nil {
-		_, err = s.models.Update(r.Context(), gate.Principal(r.Context()), in)
-	}
-	s.sections(w, r, err)
-}
-
-// configFields reads the form of a Model config. Options are replaced whole, so the present ones are read first.
-func configFields(r *http.Request) (model.UpdateInput, error) {
-	in := model.UpdateInput{ID: chat.ModelConfigID(r.PathValue("id"))}
-	if name := strings.TrimSpace(r.PostForm.Get("name")); name != "" {
-		in.Name = &name
-	}
-	if tools := r.PostForm.Get("tools"); tools != "" {
-		in.Tools = &tools
-	}
-	options := chat.Options{KeepAlive: strings.TrimSpace(r.PostForm.Get("keep_alive")), Think: r.PostForm.Get("think")}
-	if text := strings.TrimSpace(r.PostForm.Get("num_ctx")); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return in, chat.Invalid("num_ctx", "The window must be a number of tokens.")
-		}
-		options.NumCtx = n
-	}
-	in.Options = &options
-	otherFields(r.PostForm, &in.Fields)
-	return in, nil
 }
 
 func (s *Site) defaultConfig(w http.ResponseWriter, r *http.Request) {

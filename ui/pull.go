@@ -30,6 +30,8 @@ type pulls struct {
 	subs  map[chan struct{}]struct{}
 	// arrived counts the models that came since the start.
 	arrived int
+	// cancelled is what one says that was cancelled.
+	cancelled string
 }
 
 type download struct {
@@ -40,16 +42,18 @@ type download struct {
 	running bool
 }
 
-func newPulls() *pulls {
-	p := &pulls{byID: map[string]*download{}, subs: map[chan struct{}]struct{}{}}
+func newPulls(cancelled string) *pulls {
+	p := &pulls{cancelled: cancelled, byID: map[string]*download{}, subs: map[chan struct{}]struct{}{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
 
-// Close ends the downloads and waits for them; the model server keeps what it has.
+// Close ends the downloads and tests and waits for them; the model server keeps what it has.
 func (s *Site) Close() {
-	s.pulls.stop()
-	s.pulls.done.Wait()
+	for _, p := range []*pulls{s.pulls, s.probes} {
+		p.stop()
+		p.done.Wait()
+	}
 }
 
 // start begins a download, unless one of that name runs.
@@ -88,7 +92,7 @@ func (p *pulls) end(d *download, ctx context.Context, err error) {
 		p.order = slices.DeleteFunc(p.order, func(n string) bool { return n == d.name })
 		p.arrived++
 	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		d.problem = "Cancelled. What was fetched is kept; Resume goes on from there."
+		d.problem = p.cancelled
 	} else {
 		d.problem = sentence(err)
 	}
@@ -107,6 +111,17 @@ func (p *pulls) arrivals() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.arrived
+}
+
+// all gives each one as it is now, by name.
+func (p *pulls) all() map[string]download {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make(map[string]download, len(p.byID))
+	for name, d := range p.byID {
+		out[name] = *d
+	}
+	return out
 }
 
 func (p *pulls) cancel(name string) {

@@ -55,10 +55,10 @@ type Site struct {
 	assets     *static.Assets
 	icons      string
 	prose      *text.Cache
-	pulls      *pulls
-	gallery    *gallery.Handler
-	shared     shared
-	o          Options
+	background
+	gallery *gallery.Handler
+	shared  shared
+	o       Options
 }
 
 // shared is what was made for one page and is given to others.
@@ -84,7 +84,7 @@ func New(o Options) (*Site, error) {
 		}
 	}
 	return &Site{gallery: shown, chats: o.Chats, account: o.Account, models: o.Models, workspaces: o.Workspaces, log: o.Log, assets: assets, icons: icons,
-		prose: text.NewCache(proseCache), pulls: newPulls(), o: o}, nil
+		prose: text.NewCache(proseCache), background: newBackground(), o: o}, nil
 }
 
 // Routes is the table of all pages, intents and streams.
@@ -160,6 +160,9 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		form("POST /models/configs", s.createConfig),
 		user("POST /models/configs/{id}", s.updateConfig),
 		user("POST /models/configs/{id}/default", s.defaultConfig),
+		user("POST /models/configs/{id}/probe", s.probe),
+		user("POST /models/configs/{id}/probe/cancel", s.cancelProbe),
+		user("POST /models/configs/{id}/threshold", s.setThreshold),
 		user("POST /models/configs/{id}/delete", s.deleteConfig),
 		form("POST /models/demo", s.demoModel),
 		user("POST /models/others/list", s.listOther),

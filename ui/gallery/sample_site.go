@@ -3,7 +3,8 @@ package gallery
 import "holdfast/ui/view"
 
 func server() view.Server {
-	return view.Server{Reachable: true, Address: "127.0.0.1:11434", Version: "0.17.4", Memory: "24 GB", Disk: "31 GB"}
+	return view.Server{Reachable: true, Address: "127.0.0.1:11434", Version: "0.17.4", Memory: "24 GB", Disk: "31 GB",
+		Loaded: []view.LoadedModel{{Name: "qwen3-coder:30b", Facts: "20 GB · window 32k · for 29 min"}, {Name: "gpt-oss:20b", Facts: "14 GB · window 16k · for 4 min", Spills: "38 % beside the graphics card"}}}
 }
 
 func note() view.ServerNote {
@@ -39,11 +40,39 @@ func noServer(p view.Page) view.OnboardingPage {
 
 func models(p view.Page) view.ModelsPage {
 	return view.ModelsPage{Page: p, Note: note(), Server: server(), Models: installed(), Pulls: pulls(), Admin: true, Configs: []view.ModelConfig{
-		{ID: "a", Name: "qwen3-coder:30b", Model: "qwen3-coder:30b", Window: 32768, Options: "thinking as the model does", Default: true, Tools: "auto", Can: []string{"tools"}},
-		{ID: "b", Name: "Careful", Model: "gpt-oss:20b", Window: 16384, Options: "thinking high", Missing: true, Think: "high", Tools: "auto", KeepAlive: "30m", Can: []string{"tools", "thinking"}},
-		{ID: "c", Name: "Rack", Model: "Qwen/Qwen3-Coder-30B-A3B-Instruct", Window: 65536, Tools: "auto", Can: []string{"tools"}, Other: &view.OtherServer{BaseURL: "https://127.0.0.1:8443/v1", HasKey: true}},
-		{ID: "d", Name: "Workbench", Model: "/models/devstral-24b.gguf", Window: 8192, Tools: "auto", Other: &view.OtherServer{BaseURL: "http://127.0.0.1:8080/v1", KeyLost: true}},
+		{ID: "a", Name: "qwen3-coder:30b", Model: "qwen3-coder:30b", Window: 32768, Options: "thinking as the model does", Default: true, Can: []string{"tools"}, Test: tested("a"), Groups: modelForm("a"), CompactAt: 70},
+		{ID: "b", Name: "Careful", Model: "gpt-oss:20b", Window: 16384, Options: "thinking high", Missing: true, Can: []string{"tools", "thinking"}, Groups: modelForm("b"), CompactAt: 70, OwnThreshold: "55",
+			Test: view.ModelTest{ID: "b", Admin: true, Failed: "gpt-oss:20b is not on the model server. Pull or import it.", FailedAt: "Today, 20 November: "}},
+		{ID: "c", Name: "Rack", Model: "Qwen/Qwen3-Coder-30B-A3B-Instruct", Window: 65536, Can: []string{"tools"}, Groups: modelForm("c"), CompactAt: 70, Test: view.ModelTest{ID: "c", Admin: true, Running: true, Status: "4 of 10, several calls at once", Percent: 30}, Other: &view.OtherServer{BaseURL: "https://127.0.0.1:8443/v1", HasKey: true}},
+		{ID: "d", Name: "Workbench", Model: "/models/devstral-24b.gguf", Window: 8192, Groups: modelForm("d"), CompactAt: 70, Test: view.ModelTest{ID: "d", Admin: true, Found: "It makes no tool calls of its own, so it writes them as text and they are read from there."}, Other: &view.OtherServer{BaseURL: "http://127.0.0.1:8080/v1", KeyLost: true}},
 	}}
+}
+
+// tested is a model whose test found something of every kind.
+func tested(id string) view.ModelTest {
+	return view.ModelTest{ID: id, Admin: true, Done: "Today, 20 November, in 1 min 12 s",
+		Facts: []view.Fact{{Name: "Reads", Value: "1240 tokens/s"}, {Name: "Writes", Value: "41 tokens/s"}, {Name: "Window", Value: "32k tokens seen, 32k asked for"}},
+		Rows: []view.TestRow{
+			{Icon: "i-list", Verb: "Stream", Text: "sends its reply piece by piece", State: "yes"},
+			{Icon: "i-wrench", Verb: "Call", Text: "calls a tool with the right arguments", State: "yes"},
+			{Icon: "i-wrench", Verb: "Calls", Text: "makes two calls in one reply", State: "no", Detail: "It made no call for Oslo."},
+			{Icon: "i-file", Verb: "Shape", Text: "keeps to a JSON schema", State: "failed", Detail: "The model server failed. llama runner process has terminated: exit status 2"},
+			{Icon: "i-file", Verb: "JSON", Text: "calls a tool inside a JSON reply", State: "skipped", Detail: "Its replies take no shape."},
+			{Icon: "i-eye", Verb: "See", Text: "sees what is in a picture", State: "no"},
+			{Icon: "i-read", Verb: "Read", Text: "reads its window whole", State: "yes", Detail: "At least 22500 tokens; more would have taken over 3 minutes to read."},
+		}}
+}
+
+// modelForm is a form with a field of every kind and one that was refused.
+func modelForm(id string) []view.FieldGroup {
+	return []view.FieldGroup{
+		{Fields: []view.Field{{ID: "n" + id, Name: "name", Label: "Name", Value: "qwen3-coder:30b"},
+			{ID: "w" + id, Name: "context_limit", Label: "Window, in tokens", Value: "32768", Hint: "A larger window takes more memory. Empty: chosen by what fits.", Number: true},
+			{ID: "t" + id, Name: "tools", Label: "Tools", Options: view.Choices("auto", "auto", "as the model can", "off", "off")},
+			{Name: "send_reasoning", Label: "Send back what it thought", Hint: "For models that go on better with it. It takes room in the window.", Box: true}}},
+		{Title: "Sampling", Fields: []view.Field{{ID: "p" + id, Name: "temperature", Label: "Temperature", Value: "hot", Number: true, Error: "Write a number such as 0.7, or nothing."}}},
+		{Title: "Loading", Fields: []view.Field{{ID: "g" + id, Name: "num_gpu", Label: "Layers on the graphics card", Hint: "Empty: as many as fit.", Number: true}}},
+	}
 }
 
 func workspaces(p view.Page) view.WorkspacesPage {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// choices builds the options of a select from pairs of value and label. A value that is not among them is kept as it is.
-func choices(chosen string, pairs ...string) []Option {
+// Choices builds the options of a select from pairs of value and label. A value that is not among them is kept as it is.
+func Choices(chosen string, pairs ...string) []Option {
 	var out []Option
 	known := false
 	for i := 0; i+1 < len(pairs); i += 2 {

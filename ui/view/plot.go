@@ -109,5 +109,5 @@ func limitPeriods(r LimitRow) []Option {
 	if r.Base != "" {
 		pairs = append([]string{"", r.Base}, pairs...)
 	}
-	return choices(r.Period, pairs...)
+	return Choices(r.Period, pairs...)
 }

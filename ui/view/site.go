@@ -45,6 +45,7 @@ type Server struct {
 	Memory string
 	Disk   string
 	Queue  int
+	Loaded []LoadedModel
 }
 
 // OnboardingPage is shown while there is no model to talk to.
@@ -89,11 +90,14 @@ type ModelConfig struct {
 	Options string
 	Default bool
 	Missing bool
-	// The values of its form.
-	KeepAlive string
-	Think     string
-	Tools     string
-	Can       []string
+	Can     []string
+	// Groups are the fields of its form, Problem what was wrong with it as a whole.
+	Groups  []FieldGroup
+	Problem string
+	Test    ModelTest
+	// OwnThreshold is the reader's own compaction threshold, "" for none; CompactAt is what counts without.
+	OwnThreshold string
+	CompactAt    int
 	// Other is the server of its own that a config names, nil for the model server.
 	Other *OtherServer
 }
