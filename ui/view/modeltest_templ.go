@@ -542,7 +542,7 @@ func fieldGroups(list []FieldGroup) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, f := range g.Fields {
-					templ_7745c5c3_Err = field(f).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = formFieldOf(f).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -584,7 +584,7 @@ func fieldGroups(list []FieldGroup) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, f := range g.Fields {
-					templ_7745c5c3_Err = field(f).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = formFieldOf(f).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -599,7 +599,7 @@ func fieldGroups(list []FieldGroup) templ.Component {
 	})
 }
 
-func field(f Field) templ.Component {
+func formFieldOf(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
