@@ -14,7 +14,9 @@ import (
 func TestBrowserModelTest(t *testing.T) {
 	t.Parallel()
 	handler := scripted.New(scripted.Options{Models: []scripted.Model{{Name: "here:latest", Size: 1 << 30, Pace: 150 * time.Millisecond, Reads: 900,
-		Capabilities: []string{"completion"}, Answer: func(*scripted.Prompt) scripted.Reply { return scripted.Text("one two three four five six seven eight nine ten") }}}})
+		Capabilities: []string{"completion"}, Answer: func(*scripted.Prompt) scripted.Reply {
+			return scripted.Text("one two three four five six seven eight nine ten")
+		}}}})
 	running, err := scripted.Listen("127.0.0.1:0", handler)
 	if err != nil {
 		t.Fatal(err)
