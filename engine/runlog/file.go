@@ -21,8 +21,14 @@ import (
 // A line is the Run as JSON, a tab, and the Texts as JSON, compressed, in base64. It is written behind an empty line, so that one which a
 // kill has cut spoils no other.
 
+// packer makes lines. Its compressor, which is costly to make, and its buffer serve all of them.
+type packer struct {
+	line bytes.Buffer
+	gzip *gzip.Writer
+}
+
 // append writes an entry to the file of its day and says how many bytes that took.
-func (l *Log) append(e *entry) (int64, error) {
+func (l *Log) append(e *entry, p *packer) (int64, error) {
 	run, texts := e.run, e.texts
 	run.RequestBytes, run.AnswerBytes = len(e.body), len(texts.Text)+len(texts.Reasoning)
 	texts.Request = l.o.Clean(string(e.body))
@@ -44,7 +50,7 @@ func (l *Log) append(e *entry) (int64, error) {
 		shown.Detail = l.o.Clean(shown.Detail)
 		run.Error = &shown
 	}
-	line, err := encode(run, texts)
+	line, err := p.encode(run, texts)
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +76,8 @@ func firstBytes(s string, n int) string {
 	return s[:n] + "…"
 }
 
-func encode(run Run, texts Texts) ([]byte, error) {
+// encode gives a line, which is good until the next one.
+func (p *packer) encode(run Run, texts Texts) ([]byte, error) {
 	head, err := json.Marshal(run)
 	if err != nil {
 		return nil, err
@@ -79,21 +86,24 @@ func encode(run Run, texts Texts) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.WriteByte('\n')
-	b.Write(head)
-	b.WriteByte('\t')
-	coded := base64.NewEncoder(base64.StdEncoding, &b)
-	packed, err := gzip.NewWriterLevel(coded, gzip.BestSpeed)
-	if err != nil {
+	p.line.Reset()
+	p.line.WriteByte('\n')
+	p.line.Write(head)
+	p.line.WriteByte('\t')
+	coded := base64.NewEncoder(base64.StdEncoding, &p.line)
+	if p.gzip == nil {
+		if p.gzip, err = gzip.NewWriterLevel(coded, gzip.BestSpeed); err != nil {
+			return nil, err
+		}
+	} else {
+		p.gzip.Reset(coded)
+	}
+	_, err = p.gzip.Write(body)
+	if err = errors.Join(err, p.gzip.Close(), coded.Close()); err != nil {
 		return nil, err
 	}
-	_, err = packed.Write(body)
-	if err = errors.Join(err, packed.Close(), coded.Close()); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	p.line.WriteByte('\n')
+	return p.line.Bytes(), nil
 }
 
 func decodeTexts(packed []byte) (Texts, error) {

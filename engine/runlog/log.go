@@ -188,6 +188,7 @@ func (l *Log) write() {
 // writer knows how much all files hold, and what went wrong last.
 type writer struct {
 	l      *Log
+	packer packer
 	total  int64
 	failed time.Time
 }
@@ -201,7 +202,7 @@ func (w *writer) take(j job) {
 			l.dropped.Add(1)
 			return
 		}
-		n, err := l.append(j.entry)
+		n, err := l.append(j.entry, &w.packer)
 		if w.total += n; err != nil {
 			l.dropped.Add(1)
 			w.complain("a model call could not be noted", err)

@@ -154,3 +154,19 @@ func TestWhatCannotBeKeptIsCounted(t *testing.T) {
 		t.Error("a closed log takes work")
 	}
 }
+
+func BenchmarkAppend(b *testing.B) {
+	l, err := Open(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	e := entry{run: Run{ID: "r", ChatID: "c", StartedAt: time.Now()}, body: []byte(strings.Repeat("some of a request, which is 10 KB. ", 300)),
+		texts: Texts{Text: "an answer"}}
+	var p packer
+	for b.Loop() {
+		if _, err := l.append(&e, &p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
