@@ -143,8 +143,8 @@ func (s *Site) settings(w http.ResponseWriter, r *http.Request) {
 		id := chat.WorkspaceID(r.PostForm.Get("workspace_id"))
 		in.WorkspaceID = &id
 	}
-	if r.PostForm.Has("plan_mode") {
-		mode := r.PostForm.Get("plan_mode")
+	if r.Form.Has("plan_mode") {
+		mode := r.Form.Get("plan_mode")
 		in.PlanMode = &mode
 	}
 	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) { return s.chats.Amend(ctx, p, in) })

@@ -103,9 +103,7 @@ func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
 	c := v.Chat
 	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
 		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
-	if c.AgentType != chat.AgentExplore {
-		d.Modes = modeOptions(c.PlanMode)
-	}
+	d.Plan, d.CanPlan = c.Mode() == chat.ModePlan, c.AgentType != chat.AgentExplore && !c.Archived
 	for _, q := range v.Queue {
 		d.Queue = append(d.Queue, queuedView(q))
 	}

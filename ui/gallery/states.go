@@ -188,8 +188,11 @@ func composers() []specimen {
 	held := busy
 	held.Held, held.Running, held.Phase = true, false, view.Phase{}
 	held.Queue = busy.Queue[:1]
+	planning := base
+	planning.CanPlan, planning.Plan = true, true
+	planning.Phase = view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "answer the plan above, or write below"}
 	bare := view.Dock{ChatID: "1", Key: "k", Models: modelOptions()[:1]}
-	return []specimen{{"Ready", "is-bare", []templ.Component{view.ChatDock(base)}}, {"Running, with a queue", "is-bare", []templ.Component{view.ChatDock(busy)}},
+	return []specimen{{"Ready", "is-bare", []templ.Component{view.ChatDock(base)}}, {"In plan mode", "is-bare", []templ.Component{view.ChatDock(planning)}}, {"Running, with a queue", "is-bare", []templ.Component{view.ChatDock(busy)}},
 		{"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
 }
 

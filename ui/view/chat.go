@@ -234,9 +234,10 @@ type Dock struct {
 	Running bool
 	Models  []Option
 	Spaces  []Option
-	// Modes are working and planning; none for a sub-agent that only reads.
-	Modes []Option
-	Meter Meter
+	// Plan: the next turn plans only. CanPlan: that can be chosen.
+	Plan    bool
+	CanPlan bool
+	Meter   Meter
 	// Key makes the next Send idempotent; it is new in each rendering of the document, and the page makes a new one after each Send.
 	Key string
 }

@@ -126,6 +126,17 @@ func rowURL(r ChatRow) templ.SafeURL {
 	return templ.SafeURL("/chats/" + r.ID + "#" + r.Anchor)
 }
 
+// roots counts chats without their sub-agents.
+func roots(rows []ChatRow) int {
+	n := 0
+	for _, r := range rows {
+		if !r.Sub {
+			n++
+		}
+	}
+	return n
+}
+
 // hitCount says "50+" where there are more.
 func hitCount(h Hits) string {
 	if h.More > 0 {
