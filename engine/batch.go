@@ -213,6 +213,8 @@ func (b *batch) prepare() error {
 		effects = effects || b.calls[i].runs() && b.calls[i].def.Effect != chat.ClassRead
 	}
 	if !effects {
+		// Reading can be done again: only one that takes its time needs to be known after a crash.
+		b.r.save.wholeSoon()
 		return nil
 	}
 	return b.r.save.save(func(*kv.Tx) error { return nil })

@@ -149,7 +149,11 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	if err != nil {
 		return storeError(err)
 	}
-	out, err := r.commitPatiently(x)
+	var out changed
+	err = r.patiently(r.ctx.Done(), "", func(ctx context.Context) (err error) {
+		out, err = r.e.change(ctx, x)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -174,22 +178,26 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	return nil
 }
 
-// commitPatiently makes a change, and while the disk is full shows so and tries again.
-func (r *run) commitPatiently(x change) (changed, error) {
+// patiently tries a write again, and shows so, while the disk is full and until over is closed. said stands before what the store says.
+func (r *run) patiently(over <-chan struct{}, said string, try func(context.Context) error) error {
 	for attempt := 1; ; attempt++ {
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
-		out, err := r.e.change(ctx, x)
+		err := try(ctx)
 		cancel()
 		var refused *chat.Error
 		if err == nil || !errors.As(err, &refused) || refused.Kind != chat.KindNoSpace {
-			return out, err
+			return err
 		}
 		const wait = 2 * time.Second
 		r.draft.pause(&chat.Retry{Attempt: attempt, DelayMS: wait.Milliseconds(), RetryingAt: r.e.now().Add(wait), Kind: refused.Kind,
-			Message: refused.Message}, r.e.now())
+			Message: said + refused.Message}, r.e.now())
 		r.e.feed.touch(r.id)
-		if err := r.sleep(wait); err != nil {
-			return out, refused
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-over:
+			timer.Stop()
+			return refused
 		}
 	}
 }

@@ -73,7 +73,9 @@ type saver struct {
 
 	mu    sync.Mutex // guards armed and timer
 	armed bool
-	timer *time.Timer
+	// complete: the next checkpoint says that the reply is whole; guarded by mu.
+	complete bool
+	timer    *time.Timer
 	// pending counts timer callbacks that may still write.
 	pending sync.WaitGroup
 }
@@ -101,18 +103,37 @@ func (s *saver) grew(unsaved int) error {
 	if s.armed {
 		return nil
 	}
+	s.armLocked()
+	return nil
+}
+
+// wholeSoon marks the reply as complete with the next checkpoint that is due.
+func (s *saver) wholeSoon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.complete = true
+	if !s.armed {
+		s.armLocked()
+	}
+}
+
+func (s *saver) armLocked() {
 	s.armed = true
 	s.pending.Add(1)
 	s.timer = time.AfterFunc(s.every, func() {
 		defer s.pending.Done()
 		s.mu.Lock()
-		s.armed = false
+		var also func(*kv.Tx) error
+		if s.complete {
+			also = func(*kv.Tx) error { return nil }
+		}
+		s.armed, s.complete = false, false
 		s.mu.Unlock()
-		if err := s.save(nil); err != nil {
+		// A full disk costs no more than reading once more.
+		if err := s.save(also); errors.Is(err, errFenced) {
 			s.r.stop(chat.CauseLostLease)
 		}
 	})
-	return nil
 }
 
 // room is asked before a piece of that many bytes: what is unsaved is written first where both together would be too much.
@@ -130,6 +151,7 @@ func (s *saver) end() {
 		s.armed = false
 		s.pending.Done()
 	}
+	s.complete = false
 	s.mu.Unlock()
 	s.pending.Wait()
 	s.failed = nil

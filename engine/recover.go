@@ -157,7 +157,7 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 	for _, call := range callsOf(left.parts) {
 		in := left.intents[call.ID]
 		switch {
-		case in == nil && !left.whole:
+		case in == nil && !left.whole && !e.onlyReads(call):
 			s.messages = append(s.messages, toolMessage(left.step, failedResult(call, chat.TextCut, now)))
 		case in == nil:
 			e.settleUnstarted(c, call, left.step, &s)
@@ -174,6 +174,12 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 		e.settleStarted(ctx, in, o.Call, o.Step, &s, again)
 	}
 	return s
+}
+
+// onlyReads: the Call may run as often as anybody likes. Calls arrive whole, also in a reply that was cut behind them.
+func (e *Engine) onlyReads(call chat.Call) bool {
+	tool, known := e.tools.Tool(call.Name)
+	return known && tool.Def().Effect == chat.ClassRead && !tool.Def().NeedsApproval
 }
 
 // settleUnstarted is about a Call whose Step was whole but which never began: a restart asks or runs it as the Turn would have.

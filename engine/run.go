@@ -196,7 +196,7 @@ func (r *run) end(err error) {
 		if err != nil && !errors.As(err, new(chat.Cause)) {
 			r.e.log.Info("a turn failed while it was interrupted", "chat", r.id, "error", err)
 		}
-		err = r.finish(ctx, chat.Event{Kind: chat.FinishInterrupt}, "interrupted", nil)
+		err = r.finishInterrupted()
 	case cause == chat.CauseShutdown:
 		err = r.finish(ctx, chat.Event{Kind: chat.Release, MayHaveRun: r.mayHaveRun}, "shutdown", nil)
 	case err != nil:

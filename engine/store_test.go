@@ -125,6 +125,23 @@ func TestInterruptOfAStepThatWaitsForRoom(t *testing.T) {
 	})
 }
 
+// TestInterruptOnAFullDisk stops at once, says so, and is stored when there is room.
+func TestInterruptOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, id, _, makeRoom := fullRig(t)
+		c, err := r.engine.Interrupt(context.Background(), r.who, engine.InterruptInput{ChatID: id})
+		if err != nil || c.State != chat.Interrupting {
+			t.Fatalf("interrupt: %+v, %v", c, err)
+		}
+		r.until(id, "the word about it", func(v engine.View) bool {
+			return v.Draft != nil && v.Draft.Retry != nil && strings.HasPrefix(v.Draft.Retry.Message, "Stopped. ")
+		})
+		makeRoom()
+		v := r.rest(id)
+		said(t, v, "user: go", "assistant: I fill it. fill({})", `tool: fill = {"output":"`+strings.Repeat("x", 30_000)+`"}`, "user: queued", "assistant: re: queued")
+	})
+}
+
 func TestIdempotencyKeys(t *testing.T) {
 	r := prepareRig(t, setup{})
 	ctx := context.Background()
