@@ -78,3 +78,27 @@ func (p *page) picture(name string) {
 	}
 	p.do("resize", size(1440, 900), theme(false))
 }
+
+// TestBrowserAdvisorNote: the demo consults the advisor before its change; the note has question, advice and facts, and the chat is marked as done.
+func TestBrowserAdvisorNote(t *testing.T) {
+	t.Parallel()
+	a := serveNow(t, launch{ollama: shelf(t)})
+	p := browse(t, a)
+	p.press("#onboarding", "Use the demo model")
+	p.addFolder(goFolder(t), true)
+	a.must("PUT", "/api/v1/chats/config/advisor", map[string]any{"enabled": true, "max_uses_per_run": 3}, nil)
+	p.start("add a --version flag and run the tests")
+	p.shows(".note-advisor.is-run", "consulting")
+	p.shows("#log", "For real work choose a real model")
+	p.rests()
+	p.shows(".note-advisor:not(.is-run) .ask", "What should I watch for?")
+	p.shows(".note-advisor .prose", "Make the smallest change")
+	p.shows(".note-advisor .meta", "2 uses left")
+	p.shows("#bar .badge", "Done")
+	p.shows("#chats", "done")
+	p.picture("note")
+	p.eval(`document.querySelector('.note-advisor').scrollIntoView({block:'center'})`)
+	p.picture("note-near")
+	p.open(p.eval(`location.href`))
+	p.shows(".note-advisor .meta", "2 uses left")
+}

@@ -358,3 +358,28 @@ func TestAnotherModelAdvises(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestTheDemoShowsAdvisorAndVerdict: the built-in demo model consults, is consulted and is judged over the same wire as any model.
+func TestTheDemoShowsAdvisorAndVerdict(t *testing.T) {
+	demo := scripted.Demo()
+	demo.Pace = 0
+	r := newRig(t, setup{place: true, judged: true, model: demo})
+	r.write("README.md", "# Things\n\nMany.\n")
+	r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 3})
+	id := r.create("make it better")
+	v := r.rest(id)
+	if v.Chat.State != chat.Completed {
+		t.Errorf("the chat is %s: %v\n%s", v.Chat.State, v.Chat.LastError, transcript(v.Messages))
+	}
+	got := r.advice(id)
+	if len(got) != 1 || got[0].Type != chat.AdviceGiven || got[0].RemainingUses != 2 || !strings.Contains(got[0].Advice, "I was asked: make it better") {
+		t.Errorf("%+v", got)
+	}
+	if last := chat.PlainText(v.Messages[len(v.Messages)-1].Content); !strings.Contains(last, "The advisor said: Make the smallest change") {
+		t.Error(last)
+	}
+	talk := r.create("hello")
+	if v := r.rest(talk); v.Chat.State != chat.Waiting {
+		t.Errorf("small talk is %s", v.Chat.State)
+	}
+}

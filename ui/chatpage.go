@@ -53,7 +53,7 @@ func draftEntry(before []view.Entry, d view.Draft) view.Entry {
 // chatView is the middle column without its entries.
 func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) view.Chat {
 	c := v.Chat
-	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Pinned: c.PinOrder > 0, Labels: labels(c), Rest: rest(c)}
+	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Done: c.State == chat.Completed, Pinned: c.PinOrder > 0, Labels: labels(c), Rest: rest(c)}
 	if v.Config != nil {
 		out.Model = v.Config.Name
 	}

@@ -22,7 +22,9 @@ type Chat struct {
 	// Untrusted: commands of the workspace ask first.
 	Untrusted bool
 	Archived  bool
-	Pinned    bool
+	// Done: the last Turn's answer was judged to be the end of the task.
+	Done   bool
+	Pinned bool
 	// Labels are "key=value".
 	Labels []string
 	// Origin is the chat that this one began as a copy of; OriginTitle is "" where there is none or it is gone.

@@ -45,6 +45,10 @@ var (
 func demoAnswer(p *Prompt) Reply {
 	user := strings.TrimSpace(p.User())
 	switch {
+	case p.advises():
+		return demoAdvice(p)
+	case p.checks():
+		return Text(demoVerdict(p.Messages[len(p.Messages)-2].Content))
 	case len(p.Format) > 0:
 		return Text(demoFormatted(p.Format, user))
 	case strings.Contains(strings.ToLower(user), "summar") && p.answered():
@@ -74,7 +78,9 @@ func demoFormatted(format json.RawMessage, user string) string {
 		case "title":
 			out[name] = "Demo: " + firstWords(afterBlank(user), 5)
 		case "status":
-			out[name] = "complete"
+			out[name] = demoVerdict(user)
+		case "summary":
+			out[name] = demoLine(user)
 		default:
 			out[name] = "The scripted demo answered: " + firstWords(afterBlank(user), 12)
 		}

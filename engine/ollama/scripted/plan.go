@@ -14,11 +14,11 @@ const demoNotes = "HOLDFAST-DEMO.md"
 type plan struct {
 	prompt *Prompt
 	user   string
-	// list, read, change and run are the newest results of each kind; changes counts the attempts.
-	list, read, change, run *Result
-	changes                 int
-	files                   []string
-	chosen                  string
+	// list, read, advice, change and run are the newest results of each kind; changes counts the attempts.
+	list, read, advice, change, run *Result
+	changes                         int
+	files                           []string
+	chosen                          string
 }
 
 func newPlan(p *Prompt) *plan {
@@ -29,6 +29,8 @@ func newPlan(p *Prompt) *plan {
 			pl.list = &r
 		case "read_file":
 			pl.read = &r
+		case "advisor":
+			pl.advice = &r
 		case "write_file", "edit_files":
 			pl.change = &r
 			pl.changes++
@@ -54,6 +56,9 @@ func (p *plan) next() Reply {
 	}
 	if p.read == nil && p.chosen != "" && p.prompt.Offers("read_file") {
 		return step("There are "+count(len(p.files), "file")+". I read "+p.chosen+".", "", "read_file", map[string]any{"path": p.chosen})
+	}
+	if reply, ok := p.adviceStep(); ok {
+		return reply
 	}
 	if reply, ok := p.changeStep(); ok {
 		return reply

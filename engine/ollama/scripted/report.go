@@ -15,6 +15,7 @@ func (p *plan) report() Reply {
 	var b strings.Builder
 	b.WriteString("This is the **scripted demo**, not a language model. The steps below are fixed; the tools and what they returned are real.\n\n")
 	p.reportFiles(&b)
+	p.reportAdvice(&b)
 	p.reportChange(&b)
 	p.reportRun(&b)
 	b.WriteString("\nFor real work choose a real model: pull or import one on the models page.")
@@ -43,6 +44,19 @@ func (p *plan) reportFiles(b *strings.Builder) {
 		b.WriteString(", which is only a part of it")
 	}
 	b.WriteString(".\n")
+}
+
+func (p *plan) reportAdvice(b *strings.Builder) {
+	if p.advice == nil {
+		return
+	}
+	var out struct{ Type, Advice, Error string }
+	if json.Unmarshal([]byte(p.advice.Content), &out) != nil || out.Type != "advice" {
+		b.WriteString("- I asked the advisor and got no advice: " + quoteLine(out.Error) + "\n")
+		return
+	}
+	first, _, _ := strings.Cut(oneLine(strings.ReplaceAll(out.Advice, "*", "")), ". ")
+	b.WriteString("- The advisor said: " + quoteLine(first) + ".\n")
 }
 
 func (p *plan) reportChange(b *strings.Builder) {
