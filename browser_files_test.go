@@ -102,6 +102,56 @@ func (p *page) shot(name string) {
 	}
 }
 
+func TestBrowserNamesFiles(t *testing.T) {
+	t.Parallel()
+	server, at := seeing(t)
+	a := serveNow(t, launch{ollama: at})
+	p := browse(t, a)
+	p.open(a.url + "/?start=1")
+	dir := t.TempDir()
+	for name, body := range map[string]string{"feed/fetch.go": "package feed\n\nfunc Fetch() {}\n", "fetch_test.go": "package feed\n", "big.log": strings.Repeat("x", 200<<10)} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.addFolder(dir, false)
+	p.fill("#composer-text", "Explain @fetch")
+	p.until(`document.querySelectorAll('#paths [role=option]').length===2&&document.getElementById('paths').matches(':popover-open')`)
+	p.shot("files-names")
+	p.key("ArrowDown", "", 40, 0)
+	p.until(`document.querySelector('#paths [aria-selected=true]').dataset.path==='feed/fetch.go'&&document.getElementById('composer-text').getAttribute('aria-activedescendant')==='path-1'`)
+	p.key("Enter", "\r", 13, 0)
+	p.until(`document.getElementById('composer-text').value==='Explain feed/fetch.go '&&document.querySelector('#files input[name=ref]').value==='feed/fetch.go'`)
+	p.until(`!document.getElementById('paths').matches(':popover-open')`)
+	p.enter()
+	p.until(`location.pathname.startsWith('/chats/')&&!!document.getElementById('transcript')`)
+	p.rests()
+	if sent := string(server.Requests("/api/chat")[0].Body); !strings.Contains(sent, `File feed/fetch.go:\n`+"```"+`\npackage feed`) {
+		t.Errorf("the model got %.400s", sent)
+	}
+	p.click("#log .ref-open > summary")
+	p.shows("#log .ref-open[open] .lines", "func Fetch() {}")
+	p.shot("files-named")
+	// Esc closes the list and interrupts nothing; what is too large is refused with the message kept.
+	p.fill("#composer-text", "And @big")
+	p.shows("#paths", "big.log")
+	p.key("Escape", "", 27, 0)
+	p.until(`!document.getElementById('paths').matches(':popover-open')`)
+	p.lacks("#toasts", "Press Esc once more")
+	p.fill("#composer-text", "And @big")
+	p.shows("#paths", "big.log")
+	p.key("Tab", "\t", 9, 0)
+	p.enter()
+	p.shows("#composer-error", "larger than 128 KiB")
+	p.press("#files", "Remove big.log")
+	p.enter()
+	p.until(`document.querySelectorAll('#log .is-ask').length===2`)
+	p.rests()
+}
+
 func TestBrowserFiles(t *testing.T) {
 	t.Parallel()
 	server, at := seeing(t)

@@ -43,7 +43,11 @@ func intent[Out any](s *Site, w http.ResponseWriter, r *http.Request, command fu
 
 func (s *Site) send(w http.ResponseWriter, r *http.Request) {
 	behavior, key := r.FormValue("behavior"), r.FormValue("key")
-	out, err := s.chats.Send(r.Context(), gate.Principal(r.Context()), engine.SendInput{ChatID: chatID(r), Content: written(r), Busy: behavior, Key: key})
+	var out engine.SendOutput
+	content, err := s.sendParts(r)
+	if err == nil {
+		out, err = s.chats.Send(r.Context(), gate.Principal(r.Context()), engine.SendInput{ChatID: chatID(r), Content: content, Busy: behavior, Key: key})
+	}
 	if err == nil && len(out.Warnings) > 0 {
 		// It was done all the same; the page must not send it again.
 		w.Header().Set("Holdfast-Done", "1")

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
+	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
 	"holdfast/ui/text"
 	"holdfast/ui/view"
@@ -78,18 +79,53 @@ func attached(f *chat.File) view.Attached {
 	return view.Attached{ID: string(f.ID), Name: f.Name, URL: "/files/" + string(f.ID), Size: view.Bytes(f.Size), Picture: chat.IsPicture(f.MediaType)}
 }
 
-// written is what a composer's form holds: a text, and the files beside it.
-func written(r *http.Request) []chat.Part {
+// written is what a composer's form holds: a text, files of the workspace that it names, as they are now, and files beside it.
+func (s *Site) written(r *http.Request, space chat.WorkspaceID) ([]chat.Part, error) {
 	var parts []chat.Part
-	text := r.FormValue("text")
-	ids := r.PostForm["file"]
-	if strings.TrimSpace(text) != "" || len(ids) == 0 {
-		parts = engine.TextParts(text)
+	said := r.FormValue("text")
+	refs, ids := r.PostForm["ref"], r.PostForm["file"]
+	if strings.TrimSpace(said) != "" || len(ids)+len(refs) == 0 {
+		parts = engine.TextParts(said)
+	}
+	for _, path := range refs[:min(len(refs), chat.MaxMessageFiles)] {
+		f, err := s.workspaces.Text(r.Context(), gate.Principal(r.Context()), workspace.TextInput{ID: space, Path: path})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, chat.Part{Type: chat.PartFileReference, FileName: f.Path, Content: f.Content})
 	}
 	for _, id := range ids {
 		parts = append(parts, chat.Part{Type: chat.PartFile, FileID: id})
 	}
-	return parts
+	return parts, nil
+}
+
+// sendParts reads a composer's form for a Chat.
+func (s *Site) sendParts(r *http.Request) ([]chat.Part, error) {
+	space := chat.WorkspaceID("")
+	if r.FormValue("ref") != "" {
+		c, err := s.chats.Get(r.Context(), gate.Principal(r.Context()), engine.GetInput{ChatID: chatID(r)})
+		if err != nil {
+			return nil, err
+		}
+		space = c.WorkspaceID
+	}
+	return s.written(r, space)
+}
+
+// paths answers with the files that what was typed may mean.
+func (s *Site) paths(w http.ResponseWriter, r *http.Request) {
+	found, err := s.workspaces.Paths(r.Context(), gate.Principal(r.Context()), workspace.PathsInput{ID: chat.WorkspaceID(r.PathValue("id")),
+		Query: r.FormValue("q")})
+	problem := ""
+	if err != nil {
+		if !readableError(err) {
+			gate.WriteError(w, r, err)
+			return
+		}
+		problem = sentence(err)
+	}
+	s.fragment(w, r, view.PathChoices(found, problem))
 }
 
 // sentFile shows a file of a Message as the Chat has it now; one without a record is gone.

@@ -130,9 +130,13 @@ func (s *Site) lastWorkspace(r *http.Request) chat.WorkspaceID {
 
 // create starts a Chat from the form and leads to it.
 func (s *Site) create(w http.ResponseWriter, r *http.Request) {
-	c, err := s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: written(r),
-		ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace_id")),
-		PlanMode: r.FormValue("plan_mode"), Key: r.FormValue("key")})
+	var c *chat.Chat
+	content, err := s.written(r, chat.WorkspaceID(r.FormValue("workspace_id")))
+	if err == nil {
+		c, err = s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: content,
+			ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace_id")),
+			PlanMode: r.FormValue("plan_mode"), Key: r.FormValue("key")})
+	}
 	if err != nil {
 		if !readableError(err) {
 			gate.WriteError(w, r, err)
@@ -142,7 +146,7 @@ func (s *Site) create(w http.ResponseWriter, r *http.Request) {
 		if unreadable != nil {
 			files = nil // what was wrong with the message itself is said
 		}
-		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Text: r.FormValue("text"), Files: files, Problem: sentence(err)})
+		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Text: r.FormValue("text"), Files: files, Refs: r.PostForm["ref"], Problem: sentence(err)})
 		return
 	}
 	http.Redirect(w, r, "/chats/"+string(c.ID), http.StatusSeeOther)

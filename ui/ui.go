@@ -173,6 +173,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("POST /advisor/cost", s.advisorCost),
 		user("POST /advisor/classifier", s.setClassifier),
 		user("GET /workspaces", s.workspacesPage),
+		{Pattern: "GET /workspaces/{id}/paths", Policy: gate.User, Handler: http.HandlerFunc(s.paths), Kind: gate.Intent},
 		form("POST /workspaces", s.addWorkspace),
 		user("POST /workspaces/{id}/trust", s.trustWorkspace),
 		user("POST /workspaces/{id}/delete", s.deleteWorkspace),

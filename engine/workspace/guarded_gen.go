@@ -40,6 +40,16 @@ func (g *Guarded) List(ctx context.Context, p chat.Principal, in ListInput) ([]c
 	return account.Run(ctx, g.guard, "workspace.List", policyList, p, in, g.room.List)
 }
 
+// Paths is Room.Paths under policyPaths.
+func (g *Guarded) Paths(ctx context.Context, p chat.Principal, in PathsInput) ([]string, error) {
+	return account.Run(ctx, g.guard, "workspace.Paths", policyPaths, p, in, g.room.Paths)
+}
+
+// Text is Room.Text under policyText.
+func (g *Guarded) Text(ctx context.Context, p chat.Principal, in TextInput) (Text, error) {
+	return account.Run(ctx, g.guard, "workspace.Text", policyText, p, in, g.room.Text)
+}
+
 // Update is Room.Update under policyUpdate.
 func (g *Guarded) Update(ctx context.Context, p chat.Principal, in UpdateInput) (chat.WorkspaceRecord, error) {
 	return account.Run(ctx, g.guard, "workspace.Update", policyUpdate, p, in, g.room.Update)

@@ -11,6 +11,8 @@ var (
 	policyList   = account.Anyone[ListInput]()
 	policyCreate = account.AdminWrites[CreateInput]()
 	policyGet    = account.OwnsWorkspace(func(in GetInput) chat.WorkspaceID { return in.ID })
+	policyPaths  = account.OwnsWorkspace(func(in PathsInput) chat.WorkspaceID { return in.ID })
+	policyText   = account.OwnsWorkspace(func(in TextInput) chat.WorkspaceID { return in.ID })
 	policyUpdate = account.All(
 		account.OwnsWorkspaceWrites(func(in UpdateInput) chat.WorkspaceID { return in.ID }),
 		account.AdminWritesIf(func(in UpdateInput) bool { return in.Trusted != nil }))

@@ -207,9 +207,10 @@ func attachments() []specimen {
 	sent := view.Ask{ID: 40, ChatID: "1", Text: "What does this gauge show?", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Files: []view.Attached{photo, unseen, notes, long, gone, lost},
 		Refs: []view.Ref{{Icon: "i-file", Label: "feed/fetch.go, lines 41 to 42", Source: text.Source("fetch.go", "41\tfunc Fetch(ctx context.Context) (Reading, error) {\n42\t\treturn get(ctx)")}}}
 	alone := view.Ask{ID: 41, ChatID: "1", Time: "14:07", ISO: "2026-11-20T14:07:00Z", Files: []view.Attached{photo}}
-	return []specimen{{"In the composer", "", []templ.Component{view.Attachments([]view.Attached{photo, notes}, "")}},
-		{"To a model without eyes", "", []templ.Component{view.Attachments([]view.Attached{photo}, "qwen3-coder:30b cannot see images")}},
+	return []specimen{{"In the composer", "", []templ.Component{view.Attachments([]view.Attached{photo, notes}, []string{"feed/fetch.go"}, "")}},
+		{"To a model without eyes", "", []templ.Component{view.Attachments([]view.Attached{photo}, nil, "qwen3-coder:30b cannot see images")}},
 		{"Not taken", "", []templ.Component{refusedFiles()}},
+		{"Named with @", "", []templ.Component{view.PathChoices([]string{"feed/fetch.go", "internal/render/stationpage/testdata/golden/live_reading_component_when_station_is_away.html"}, ""), view.PathChoices(nil, "")}},
 		{"Sent", "", []templ.Component{view.AskItem(sent), view.AskItem(alone)}}}
 }
 

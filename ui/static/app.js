@@ -227,7 +227,7 @@ function composer() {
     const sent = area.value, files = named(form)
     if (sending || e.isWaiting || !sent.trim() && !files.length) return
     sending = true
-    const fields = [['text', sent], ['behavior', form.elements.behavior.value], ['key', form.elements.key.value], ...files.map(id => ['file', id])]
+    const fields = [['text', sent], ['behavior', form.elements.behavior.value], ['key', form.elements.key.value], ...files]
     const { ok, html } = await post(form.action, fields)
     sending = false
     form.elements.behavior.value = 'queue'
@@ -242,7 +242,7 @@ function composer() {
   })
 }
 // The ids of the files that go with the message.
-const named = form => new FormData(form).getAll('file')
+const named = form => [...new FormData(form)].filter(([field]) => field === 'file' || field === 'ref')
 function compose(text) {
   const area = $('composer-text')
   area.value = area.value.trim() ? area.value + '\n\n' + text : text

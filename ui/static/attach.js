@@ -8,8 +8,12 @@ const longText = 10000
 const slot = () => 'files ' + ($('composer').dataset.chat || 'new')
 const keep = ids => { try { ids.length ? localStorage.setItem(slot(), ids.join(' ')) : localStorage.removeItem(slot()) } catch { /* private mode keeps nothing */ } }
 const kept = () => { try { return (localStorage.getItem(slot()) || '').split(' ').filter(Boolean) } catch { return [] } }
+const refSlot = () => 'named ' + slot()
+const keepNamed = paths => { try { paths.length ? localStorage.setItem(refSlot(), JSON.stringify(paths)) : localStorage.removeItem(refSlot()) } catch { /* as above */ } }
+const keptNamed = () => { try { return JSON.parse(localStorage.getItem(refSlot())) || [] } catch { return [] } }
 const chips = () => [...$('files').querySelectorAll('.is-file')]
-const ids = () => chips().map(c => c.querySelector('input')?.value).filter(Boolean)
+const values = field => chips().map(c => c.querySelector('input[name=' + field + ']')?.value).filter(Boolean)
+const ids = () => values('file')
 const say = text => { $('files-said').textContent = text }
 const complain = text => {
   $('composer-error').textContent = text
@@ -24,9 +28,10 @@ function changed() {
   const words = blind ? choice.text.trim() + ' cannot see images' : ''
   if ($('blind').lastElementChild.textContent !== words) $('blind').lastElementChild.textContent = words
   list.hidden = !all.length
-  $('composer-text').required = !ids().length && !sending.size
+  $('composer-text').required = !ids().length && !values('ref').length && !sending.size
   $('composer-error').replaceChildren()
   keep(ids())
+  keepNamed(values('ref'))
 }
 
 // Uploads under way, by their chip.
@@ -132,6 +137,87 @@ async function submit(e) {
   $('composer').requestSubmit()
 }
 
+// @ and the begin of a name list the files of the workspace; one that is taken goes along as it is when the message is sent.
+const space = () => $('pick-workspace_id')?.value
+let asked = null, wait = 0
+function token() {
+  const area = $('composer-text'), before = area.value.slice(0, area.selectionStart)
+  const found = area.selectionStart === area.selectionEnd && /(?:^|\s)@([^\s@]*)$/.exec(before)
+  return found && { query: found[1], from: area.selectionStart - found[1].length - 1, to: area.selectionStart }
+}
+function hide() {
+  asked?.abort()
+  clearTimeout(wait)
+  if ($('paths').matches(':popover-open')) $('paths').hidePopover()
+  $('paths').replaceChildren()
+  for (const a of ['aria-activedescendant', 'aria-controls', 'aria-autocomplete']) $('composer-text').removeAttribute(a)
+}
+function look() {
+  clearTimeout(wait)
+  const at = token()
+  if (!at || !space()) return hide()
+  wait = setTimeout(() => list(at.query), 120)
+}
+async function list(query) {
+  asked?.abort()
+  asked = new AbortController()
+  const res = await fetch('/workspaces/' + encodeURIComponent(space()) + '/paths?q=' + encodeURIComponent(query), { headers: { Accept: 'text/html' }, signal: asked.signal }).catch(() => null)
+  if (!res?.ok || token()?.query !== query) return
+  $('paths').innerHTML = await res.text()
+  if (!$('paths').matches(':popover-open')) $('paths').showPopover()
+  const found = options()
+  say(found.length + (found.length === 1 ? ' file' : ' files'))
+  $('composer-text').setAttribute('aria-autocomplete', 'list')
+  $('composer-text').setAttribute('aria-controls', 'paths')
+  mark(found[0])
+}
+const options = () => [...$('paths').querySelectorAll('[role=option]')]
+function mark(option) {
+  for (const o of options()) o.setAttribute('aria-selected', o === option)
+  if (!option) return $('composer-text').removeAttribute('aria-activedescendant')
+  $('composer-text').setAttribute('aria-activedescendant', option.id)
+  option.scrollIntoView({ block: 'nearest' })
+}
+function choosing(e) {
+  if (!$('paths').matches(':popover-open') || e.isComposing) return
+  const all = options(), at = all.findIndex(o => o.getAttribute('aria-selected') === 'true')
+  const does = {
+    ArrowDown: () => mark(all[(at + 1) % all.length]), ArrowUp: () => mark(all[(at + all.length - 1) % all.length]),
+    Enter: () => take(all[at].dataset.path), Tab: () => take(all[at].dataset.path), Escape: hide,
+  }[e.key]
+  if (!does || !all.length && e.key !== 'Escape') return
+  e.preventDefault()
+  e.stopImmediatePropagation()
+  // Else the page would take Escape for an interrupt.
+  e.stopPropagation()
+  does()
+}
+function take(path) {
+  const at = token(), area = $('composer-text')
+  hide()
+  if (at) area.setRangeText(path + ' ', at.from, at.to, 'end')
+  nameFile(path)
+  area.focus()
+  area.dispatchEvent(new Event('input', { bubbles: true }))
+}
+function nameFile(path) {
+  if (values('ref').includes(path)) return
+  const chip = $('file-named').content.firstElementChild.cloneNode(true)
+  chip.querySelector('span').textContent = chip.querySelector('span').title = chip.querySelector('input').value = path
+  label(chip, 'Remove ' + path)
+  $('blind').before(chip)
+  say(path + ' goes along')
+  changed()
+}
+function begin() {
+  const area = $('composer-text')
+  area.focus()
+  if (!space()) return complain('Choose a folder first, then its files can be named.')
+  const before = area.value.slice(0, area.selectionStart)
+  area.setRangeText((before && !/\s$/.test(before) ? ' ' : '') + '@', area.selectionStart, area.selectionEnd, 'end')
+  area.dispatchEvent(new Event('input', { bubbles: true }))
+}
+
 const carries = e => [...(e.dataTransfer?.types || [])].includes('Files')
 document.addEventListener('DOMContentLoaded', () => {
   const form = $('composer'), area = $('composer-text')
@@ -142,12 +228,13 @@ document.addEventListener('DOMContentLoaded', () => {
     const act = e.target.closest('[data-act]')
     if (act?.dataset.act === 'attach') choose()
     if (act?.dataset.act === 'unattach') unattach(act)
+    if (act?.dataset.act === 'name-file') begin()
   })
   form.addEventListener('submit', submit, true)
   document.addEventListener('change', e => { if (e.target.id === 'pick-model_config_id') changed() })
   // A form that leads to another page takes its files along.
-  if (!form.dataset.chat) form.addEventListener('submit', e => { if (!e.defaultPrevented) keep([]) })
-  addEventListener('sent', e => { for (const c of chips()) if (e.detail.includes(c.querySelector('input')?.value)) c.remove(); changed() })
+  if (!form.dataset.chat) form.addEventListener('submit', e => { if (!e.defaultPrevented) { keep([]); keepNamed([]) } })
+  addEventListener('sent', e => { for (const c of chips()) { const i = c.querySelector('input'); if (e.detail.some(([field, value]) => i?.name === field && i.value === value)) c.remove() } changed() })
   addEventListener('attach', e => show(e.detail))
   here.addEventListener('dragover', e => {
     if (!carries(e) || closed()) return
@@ -172,6 +259,11 @@ document.addEventListener('DOMContentLoaded', () => {
       upload(new File([text], 'pasted.txt', { type: 'text/plain' }))
     }
   })
+  area.addEventListener('input', look)
+  area.addEventListener('keydown', choosing, true)
+  area.addEventListener('blur', () => setTimeout(() => { if (document.activeElement !== area) hide() }, 150))
+  $('paths').addEventListener('pointerdown', e => { const to = e.target.closest('[data-path]'); if (to) { e.preventDefault(); take(to.dataset.path) } })
+  keptNamed().forEach(nameFile)
   show(kept())
   changed()
 })

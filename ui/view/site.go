@@ -13,6 +13,8 @@ type NewChatPage struct {
 	Problem string
 	// Files are those that were attached then.
 	Files []Attached
+	// Refs are the files of the workspace that were named.
+	Refs []string
 	// Form is what was wrong with a folder that was added, with what was typed.
 	Form WorkspaceForm
 	// CanAdd: this person may add folders.
