@@ -162,7 +162,8 @@ func TestCase44NoToolsLeave(t *testing.T) {
 
 // TestTheBudgets: sections newest first, one that is too large is skipped; messages stop at the first that does not fit.
 func TestTheBudgets(t *testing.T) {
-	sections := []string{"base", strings.Repeat("a", 7000), "<advisor-guidance>\nask\n</advisor-guidance>", strings.Repeat("b", 11000), "last"}
+	sections := []string{"base", strings.Repeat("a", 7000), "<advisor-guidance>\nask\n</advisor-guidance>", strings.Repeat("b", 11000), "last",
+		"# Calling tools\nYou call a tool by ending your reply with JSON."}
 	s := Snapshot{Request: &chat.Request{}, Sections: sections}
 	for i := range 6 {
 		size := 10

@@ -39,12 +39,12 @@ func handoff(s Snapshot, question string, window int) (system string, messages [
 	return system, append(messages, chat.PromptMessage{Role: chat.RoleUser, Content: question})
 }
 
-// inherited takes sections, the newest first, as long as they fit; one that is too large is skipped. The guidance is for the asking model
-// alone.
+// inherited takes sections, the newest first, as long as they fit; one that is too large is skipped. The guidance and
+// the Tools are for the asking model alone.
 func inherited(sections []string, budget int) []string {
 	var kept []string
 	for _, text := range slices.Backward(sections) {
-		if prompt.IsGuidance(text) {
+		if prompt.IsGuidance(text) || prompt.IsTools(text) {
 			continue
 		}
 		size := encodedSize(&chat.PromptMessage{Role: chat.RoleSystem, Content: text})

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -69,7 +70,7 @@ func (r *Room) keepProbe(ctx context.Context, tested chat.ModelConfig, result ch
 		if failed != nil {
 			c.ProbeFailed = &chat.ProbeFailure{At: r.now().UTC(), Reason: reason(failed)}
 		} else {
-			c.Probe, c.ProbeFailed, c.FoundTools, c.Capabilities = &result, nil, protocolOf(&result), tested.Capabilities
+			c.Probe, c.ProbeFailed, c.FoundTools, c.Capabilities = &result, nil, protocolOf(&result, tested.Capabilities), tested.Capabilities
 		}
 		if err := tx.PutModelConfig(c); err != nil {
 			return err
@@ -83,8 +84,8 @@ func (r *Room) keepProbe(ctx context.Context, tested chat.ModelConfig, result ch
 	return out, err
 }
 
-// protocolOf is how a model calls tools best, as far as the test knows; "" is natively, and where nothing worked.
-func protocolOf(p *chat.Probe) string {
+// protocolOf is how a model calls tools best, as far as the test knows; "" is natively. Where nothing worked, it is what its server takes.
+func protocolOf(p *chat.Probe, capabilities []string) string {
 	switch {
 	case p.Found(chat.FindTools).State != chat.FoundNo:
 		return ""
@@ -92,8 +93,10 @@ func protocolOf(p *chat.Probe) string {
 		return chat.ToolsText
 	case p.Found(chat.FindJSONTools).State == chat.FoundYes:
 		return chat.ToolsJSON
+	case len(capabilities) > 0 && !slices.Contains(capabilities, "tools"):
+		return chat.ToolsText
 	}
-	return chat.ToolsText
+	return ""
 }
 
 // reason is a failure in a sentence and what the server said.

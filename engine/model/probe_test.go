@@ -38,7 +38,7 @@ func TestProbeIsKeptWithTheConfig(t *testing.T) {
 		{[]string{chat.FindTools, "yes"}, chat.ToolsNative},
 		{[]string{chat.FindTools, "no", chat.FindTextTools, "yes", chat.FindJSONTools, "yes"}, chat.ToolsText},
 		{[]string{chat.FindTools, "no", chat.FindTextTools, "no", chat.FindJSONTools, "yes"}, chat.ToolsJSON},
-		{[]string{chat.FindTools, "no", chat.FindTextTools, "no", chat.FindJSONTools, "no"}, chat.ToolsText},
+		{[]string{chat.FindTools, "no", chat.FindTextTools, "no", chat.FindJSONTools, "no"}, chat.ToolsNative},
 		{[]string{chat.FindTools, "failed"}, chat.ToolsNative},
 	} {
 		got, err := probe(finds(w.states...))

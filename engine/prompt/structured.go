@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/chat"
 )
 
-const jsonToolsHead = "# Calling tools\n" +
+const jsonToolsHead = toolsTitle +
 	"Every reply is one JSON object and nothing else:\n" +
 	"{\"text\": \"what you say to the person\", \"calls\": [{\"name\": \"tool_name\", \"arguments\": {}}]}\n" +
 	"To act, put calls into \"calls\"; \"text\" may be empty then. The results come in the next message, which begins with " +

@@ -8,7 +8,13 @@ import (
 	"holdfast/engine/chat"
 )
 
-const textToolsHead = "# Calling tools\n" +
+// toolsTitle begins the section about Tools that a model calls in its text.
+const toolsTitle = "# Calling tools\n"
+
+// IsTools says whether a section is the one about Tools that a model calls in its text.
+func IsTools(section string) bool { return strings.HasPrefix(section, toolsTitle) }
+
+const textToolsHead = toolsTitle +
 	"You call a tool by ending your reply with one fenced JSON object, with nothing after it:\n" +
 	"```json\n{\"name\": \"tool_name\", \"arguments\": {}}\n```\n" +
 	"For several independent calls write a JSON array of such objects. The results come in the next message, which begins with " +

@@ -22,7 +22,7 @@ func TestProbe(t *testing.T) {
 	}
 	var seen []string
 	m, err := a.Client.ProbeModel(t.Context(), all[0].ID, func(p client.Transfer) { seen = append(seen, p.Status) })
-	if err != nil || m.Probe == nil || m.FoundTools != chat.ToolsText {
+	if err != nil || m.Probe == nil || m.FoundTools != chat.ToolsNative {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	states := map[string]chat.FindingState{}
