@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -84,8 +85,17 @@ func (h *hasher) compute(ctx context.Context, password string, salt []byte, c ha
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { <-h.slots }()
+	defer h.leave()
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, keySize), nil
+}
+
+// leave gives a slot back. The memory of a computation is many times what the rest of the appliance needs, so the last one returns it at
+// once.
+func (h *hasher) leave() {
+	<-h.slots
+	if len(h.slots) == 0 && h.cost.memory >= standardCost.memory {
+		debug.FreeOSMemory()
+	}
 }
 
 // parseHash reads an encoded hash. Its bounds keep a damaged record from taking all memory.

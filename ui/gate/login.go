@@ -101,15 +101,16 @@ func (g *Gate) entered(w http.ResponseWriter, r *http.Request, entry account.Ent
 		return
 	}
 	http.SetCookie(w, g.setCookie(r, g.cookie, entry.Cookie, entry.Expires))
-	mark := g.setCookie(r, g.cookie+deviceSuffix, entry.Device, g.options.Now().AddDate(1, 0, 0))
+	mark := g.setCookie(r, g.deviceCookie(), entry.Device, g.options.Now().AddDate(1, 0, 0))
 	mark.Path = "/login"
 	http.SetCookie(w, mark)
 	// The redirect takes the code out of the address bar and out of the history.
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// deviceSuffix ends the name of the cookie that marks a browser in which somebody has signed in.
-const deviceSuffix = "_device"
+// deviceCookie names the cookie that marks a browser in which somebody has signed in. It goes to /login alone, which a name with a prefix
+// for the whole host would forbid.
+func (g *Gate) deviceCookie() string { return strings.TrimPrefix(g.cookie, "__Host-") + "_device" }
 
 // visitor is who wants to sign in.
 func (g *Gate) visitor(r *http.Request) account.Visitor {
@@ -118,7 +119,7 @@ func (g *Gate) visitor(r *http.Request) account.Visitor {
 		// All people of this machine have one address.
 		v.Source = person
 	}
-	if c, err := r.Cookie(g.cookie + deviceSuffix); err == nil {
+	if c, err := r.Cookie(g.deviceCookie()); err == nil {
 		v.Device = c.Value
 	}
 	return v
