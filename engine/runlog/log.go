@@ -24,6 +24,10 @@ const (
 	waitingBytes = 32 << 20
 	// maxText bounds each text of an answer, which a model that never ends would fill.
 	maxText = 1 << 20
+	// share is the writer's part of one core, one in so many: some hundred calls a second are noted, and Turns come first.
+	share = 20
+	// maxPause follows what took long by itself, such as a sweep.
+	maxPause = 100 * time.Millisecond
 )
 
 // Options of Open. Zero values take the defaults.
@@ -45,6 +49,7 @@ type Log struct {
 	held    atomic.Int64
 	dropped atomic.Int64
 	queue   chan job
+	closing chan struct{}
 	done    sync.WaitGroup
 
 	mu     sync.RWMutex // guards closed, so that nothing is put into a closed queue
@@ -87,7 +92,7 @@ func Open(dir string, o Options) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	l := &Log{dir: dir, o: o, queue: make(chan job, waiting)}
+	l := &Log{dir: dir, o: o, queue: make(chan job, waiting), closing: make(chan struct{})}
 	l.done.Go(l.write)
 	return l, nil
 }
@@ -101,6 +106,7 @@ func (l *Log) Close() {
 	defer l.mu.Unlock()
 	if !l.closed {
 		l.closed = true
+		close(l.closing)
 		close(l.queue)
 		l.done.Wait()
 	}
@@ -178,7 +184,9 @@ func (l *Log) write() {
 			if !open {
 				return
 			}
+			begun := time.Now()
 			w.take(j)
+			w.pause(time.Since(begun))
 		case <-tick.C:
 			w.sweep()
 		}
@@ -223,6 +231,16 @@ func (w *writer) take(j job) {
 	}
 	if j.done != nil {
 		close(j.done)
+	}
+}
+
+// pause keeps the writer to its share of a core, until the Log closes.
+func (w *writer) pause(took time.Duration) {
+	t := time.NewTimer(min(took*(share-1), maxPause))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.l.closing:
 	}
 }
 
