@@ -12,6 +12,8 @@ type feed struct {
 	mu     sync.Mutex // guards all maps; never held while a live's own lock is taken by a writer of its Draft
 	chats  map[chat.ID]*live
 	owners map[chat.UserID]map[*listener]struct{}
+	// naming are the Chats for which a title is being made because a person asked.
+	naming map[chat.ID]bool
 }
 
 // live is what memory knows of a Chat that somebody reads or runs.
@@ -25,7 +27,24 @@ type live struct {
 }
 
 func newFeed() *feed {
-	return &feed{chats: map[chat.ID]*live{}, owners: map[chat.UserID]map[*listener]struct{}{}}
+	return &feed{chats: map[chat.ID]*live{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{}}
+}
+
+// beginNaming is false while the Chat is being named already; else endNaming must follow.
+func (f *feed) beginNaming(id chat.ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.naming[id] {
+		return false
+	}
+	f.naming[id] = true
+	return true
+}
+
+func (f *feed) endNaming(id chat.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.naming, id)
 }
 
 // subscribe gives a channel that is touched after each change of the Chat, and the func that ends the subscription.

@@ -62,6 +62,9 @@ func (e *Engine) createGiven(ctx context.Context, p chat.Principal, g given) (*c
 		if err := appendGiven(tx, c, g.messages, encoded); err != nil {
 			return err
 		}
+		if err := linkGiven(tx, c, g.messages); err != nil {
+			return err
+		}
 		// Of several sections the newest counts.
 		if err := appendMessage(tx, c, &chat.Message{CreatedAt: now, Role: chat.RoleSystem, Visibility: chat.VisibleModel,
 			Content: []chat.Part{workspaceSection(c)}, ContentVersion: 1}); err != nil {
@@ -129,6 +132,32 @@ func appendGiven(tx *kv.Tx, c *chat.Chat, messages []*chat.Message, encoded []kv
 		}
 	}
 	return nil
+}
+
+// linkGiven ties the Files that the Messages name to the Chat, as sending them would.
+func linkGiven(tx *kv.Tx, c *chat.Chat, messages []*chat.Message) error {
+	var ids []chat.FileID
+	seen := map[string]bool{"": true}
+	for _, m := range messages {
+		for _, p := range m.Content {
+			if p.Type != chat.PartFile || seen[p.FileID] {
+				continue
+			}
+			seen[p.FileID] = true
+			f, found, err := tx.File(chat.FileID(p.FileID))
+			if err != nil {
+				return err
+			}
+			if found && f.OwnerID == c.OwnerID {
+				ids = append(ids, f.ID)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.LinkFiles(c, ids, chat.MaxChatFiles)
+	return err
 }
 
 // dropGone takes away what the Chat names and is not there.

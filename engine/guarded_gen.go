@@ -155,6 +155,11 @@ func (g *Guarded) Swap(ctx context.Context, p chat.Principal, in SwapInput) (Swa
 	return account.Run(ctx, g.guard, "engine.Swap", policySwap, p, in, g.room.Swap)
 }
 
+// Title is Engine.Title under policyTitle.
+func (g *Guarded) Title(ctx context.Context, p chat.Principal, in TitleInput) (TitleOutput, error) {
+	return account.Run(ctx, g.guard, "engine.Title", policyTitle, p, in, g.room.Title)
+}
+
 // Transcript is Engine.Transcript under policyTranscript.
 func (g *Guarded) Transcript(ctx context.Context, p chat.Principal, in TranscriptInput) (Transcript, error) {
 	return account.Run(ctx, g.guard, "engine.Transcript", policyTranscript, p, in, g.room.Transcript)

@@ -27,6 +27,7 @@ var (
 	policyEdit         = account.OwnsWrites(func(in EditInput) chat.ID { return in.ChatID })
 	policyFork         = account.OwnsWrites(func(in ForkInput) chat.ID { return in.ChatID })
 	policyImport       = account.AnyoneWrites[ImportInput]()
+	policyTitle        = account.OwnsWrites(func(in TitleInput) chat.ID { return in.ChatID })
 	policyTranscript   = account.Owns(func(in TranscriptInput) chat.ID { return in.ChatID })
 	policyInterrupt    = account.OwnsWrites(func(in InterruptInput) chat.ID { return in.ChatID })
 	policyRetry        = account.OwnsWrites(func(in RetryInput) chat.ID { return in.ChatID })

@@ -56,6 +56,28 @@ type returned struct {
 	Files []string `json:"files"`
 }
 
+// proposeTitle answers with a title that a model made; the dialog takes it, and nothing is stored.
+func (s *Site) proposeTitle(w http.ResponseWriter, r *http.Request) {
+	out, err := s.chats.Title(r.Context(), gate.Principal(r.Context()), engine.TitleInput{ChatID: chatID(r)})
+	if err != nil {
+		s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("title-error", sentence(e)) })
+		return
+	}
+	s.data(w, r, proposed{Title: out.Title})
+}
+
+type proposed struct {
+	Title string `json:"title"`
+}
+
+// data answers an intent with something that the page's script takes.
+func (s *Site) data(w http.ResponseWriter, r *http.Request, out any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		s.log.DebugContext(r.Context(), "a reader left before the answer was out", "error", err)
+	}
+}
+
 // edit puts a new text in the place of a Message. What waited in the queue goes back to the page.
 func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 	m, err := s.asked(r)
@@ -77,8 +99,5 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 		_, ids := namesOf(q.Content)
 		back.Files = append(back.Files, ids...)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(back); err != nil {
-		s.log.DebugContext(r.Context(), "a reader left before the answer was out", "error", err)
-	}
+	s.data(w, r, back)
 }

@@ -41,6 +41,10 @@ func (a *API) chatEndpoints() []endpoint {
 		state("retry", "Start a failed or cut turn again.", a.retry),
 		accepted("compact", "Let the model summarise the history of a chat at rest; the transcript stays.", a.compact),
 		accepted("clear", "Start a new context in a chat at rest; the transcript stays.", a.clear),
+		{method: http.MethodPost, path: one + "/title/propose", summary: "Let a model propose a title; nothing is stored.",
+			handler: answer(a, http.StatusOK, a.title(false)), out: map[int]any{http.StatusOK: client.Title{}}},
+		{method: http.MethodPost, path: one + "/title/regenerate", summary: "Let a model name the chat anew.",
+			handler: answer(a, http.StatusOK, a.title(true)), out: map[int]any{http.StatusOK: client.Title{}}},
 		{method: http.MethodPost, path: one + "/approvals/{call_id}", summary: "Answer a permission card: allow_once or deny.", keyed: true,
 			in: client.Approval{}, handler: answer(a, http.StatusNoContent, a.approve), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodPost, path: one + "/checkpoints/{n}/restore",
@@ -128,6 +132,13 @@ func (a *API) compact(q *request, _ none) (none, error) {
 func (a *API) clear(q *request, _ none) (none, error) {
 	_, err := a.o.Chats.Clear(q.ctx(), q.who, engine.ClearInput{ChatID: q.chat(), Keyed: q.keyed()})
 	return none{}, err
+}
+
+func (a *API) title(keep bool) func(*request, none) (client.Title, error) {
+	return func(q *request, _ none) (client.Title, error) {
+		out, err := a.o.Chats.Title(q.ctx(), q.who, engine.TitleInput{ChatID: q.chat(), Keep: keep})
+		return client.Title{Title: out.Title}, err
+	}
 }
 
 func (a *API) approve(q *request, in client.Approval) (none, error) {

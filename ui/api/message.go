@@ -107,7 +107,8 @@ func (a *API) editMessage(q *request, in client.MessageEdit) (client.Edited, err
 		return client.Edited{}, err
 	}
 	q.again = out.Replayed
-	return client.Edited{Message: shownMessage(out.Message), Deleted: append([]chat.MessageID{}, out.Deleted...), Dropped: shownQueue(out.Dropped)}, nil
+	return client.Edited{Message: shownMessage(out.Message), Deleted: append([]chat.MessageID{}, out.Deleted...), Dropped: shownQueue(out.Dropped),
+		Warnings: out.Warnings}, nil
 }
 
 func (a *API) updateQueued(q *request, in client.QueuedUpdate) (none, error) {

@@ -40,6 +40,7 @@ var callScripts = []scripted.Script{
 	{User: "write", Results: 1, Reply: scripted.Text("Written.")},
 	{User: "ring", Reply: scripted.Calls(scripted.Call{ID: "one", Name: "ring", Args: json.RawMessage(`{"n":1}`)}, scripted.Call{ID: "two", Name: "ring", Args: json.RawMessage(`{"n":2}`)})},
 	{User: "ring", Results: 2, Reply: scripted.Text("Rung.")},
+	{Contains: "a name, please", Reply: scripted.Text(`{"title":"A good name"}`)},
 	{User: "fail", Reply: scripted.Reply{Status: http.StatusNotFound, Error: "model gone"}},
 }
 
@@ -198,6 +199,7 @@ func checkChats(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	}
 	take(step{name: "messages", method: "GET", path: at + "/messages", status: 200, has: []string{`"queued_messages":[]`, `"total_cost_micros":null`}})
 	take(step{name: "rename", method: "PATCH", path: at, body: `{"title":"New","pin_order":1}`, status: 204})
+	take(step{name: "propose a title", method: "POST", path: at + "/title/propose", status: 502, has: []string{`no usable title`}})
 	take(step{name: "rename badly", method: "PATCH", path: at, body: `{"title":" "}`, status: 400, has: []string{`"field":"title"`}})
 	take(step{name: "bad effort", method: "PATCH", path: at, body: `{"reasoning_effort":"much"}`, status: 400, has: []string{`"field":"reasoning_effort"`}})
 	take(step{name: "compact", method: "POST", path: at + "/compact", status: 202})
@@ -211,6 +213,12 @@ func checkChats(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "list archived", method: "GET", path: "/chats?q=archived:true", status: 200, has: []string{id}})
 	take(step{name: "delete", method: "DELETE", path: at, status: 204})
 	take(step{name: "get deleted", method: "GET", path: at, status: 404})
+	named := create(t, a, "a name, please")
+	a.Rests(t, named.ID)
+	for _, how := range []string{"propose", "regenerate"} {
+		take(step{name: how, method: "POST", path: "/chats/" + string(named.ID) + "/title/" + how, status: 200, has: []string{`{"title":"A good name"}`}})
+	}
+	take(step{name: "get named", method: "GET", path: "/chats/" + string(named.ID), status: 200, has: []string{`"title":"A good name"`}})
 	failing := create(t, a, "fail")
 	a.Rests(t, failing.ID)
 	take(step{name: "get failed", method: "GET", path: "/chats/" + string(failing.ID), status: 200, has: []string{`"last_error":{"kind":"model_missing"`, `"status":"error"`}})

@@ -331,6 +331,17 @@ const acts = {
   'close-dialog'(b) { b.closest('dialog').close() },
   dialog(b) { $(b.dataset.dialog).showModal() },
   title() { $('chat-menu').hidePopover(); $('title-dialog').showModal(); $('title-text').select() },
+  async propose(b) {
+    const was = b.textContent
+    b.disabled = true
+    b.textContent = 'Asking the model'
+    $('title-error').replaceChildren()
+    const { html, data } = await post(b.dataset.url, '')
+    if (html) apply(html)
+    if (data) { $('title-text').value = data.title; $('title-text').select() }
+    b.textContent = was
+    b.disabled = false
+  },
   copy(b) { copy(b, b.closest('.code').querySelector('pre').textContent) },
   'copy-turn'(b) {
     const parts = []

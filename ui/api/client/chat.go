@@ -123,6 +123,23 @@ type Restored struct {
 	Skipped  []string `json:"skipped"`
 }
 
+// Title is one that a model made.
+type Title struct {
+	Title string `json:"title"`
+}
+
+// ProposeTitle lets a model propose a title; nothing is stored.
+func (c *Client) ProposeTitle(ctx context.Context, id chat.ID) (Title, error) {
+	var out Title
+	return out, c.call(ctx, http.MethodPost, chatPath(id, "title", "propose"), nil, nil, &out)
+}
+
+// RegenerateTitle lets a model name the Chat anew.
+func (c *Client) RegenerateTitle(ctx context.Context, id chat.ID) (Title, error) {
+	var out Title
+	return out, c.call(ctx, http.MethodPost, chatPath(id, "title", "regenerate"), nil, nil, &out)
+}
+
 // Chats gives one page of the caller's Chats.
 func (c *Client) Chats(ctx context.Context, q ChatQuery) (ChatPage, error) {
 	v := url.Values{}

@@ -149,6 +149,8 @@ type Edited struct {
 	Message Message          `json:"message"`
 	Deleted []chat.MessageID `json:"deleted_message_ids"`
 	Dropped []QueuedMessage  `json:"dropped_queued"`
+	// Warnings say what the model or the chat will not have of the Message's files.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // QueuedUpdate changes a queued Message, or moves it before another one.
