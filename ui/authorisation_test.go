@@ -46,7 +46,7 @@ var commands = map[rule]map[string]string{
 	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier", "usage": "SetLimits", "workspace": "Create"},
 	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "usage": "ChatCost", "workspace": "Get Paths Text"},
-	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Delete Submit Answer EditQueued DeleteQueued Promote Restore",
+	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore",
 		"workspace": "Update Delete"},
 	self:      {"account": "ListTokens ListSessions", "usage": "Summary Standing"},
 	selfWrite: {"account": "CreateToken RevokeToken CreateLogin RevokeSession"},
