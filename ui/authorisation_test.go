@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/file"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
+	"holdfast/engine/notice"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -39,7 +40,7 @@ const (
 
 // commands is the whole table, a line of words for each rule and room.
 var commands = map[rule]map[string]string{
-	anybody: {"engine": "List WatchList Overview Families", "account": "Me", "model": "List Get Status Installed Threshold", "runlog": "Setting", "search": "Search",
+	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search",
 		"site": "Advisor Classifier", "usage": "Limits", "workspace": "List"},
 	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold"},
 	admins:       {"account": "ListUsers GetUser", "usage": "Overall Users"},
@@ -101,7 +102,7 @@ func guarded() map[string]reflect.Value {
 	}, metric.New())
 	all := map[string]reflect.Value{}
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
-		"model": model.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
 	}

@@ -22,7 +22,12 @@ func apart(n int, list ...templ.Component) templ.Component {
 				return err
 			}
 		}
-		_, err := io.WriteString(w, idAttr.ReplaceAllString(out.String(), ` $1="g`+strconv.Itoa(n)+`-$2"`))
+		own := "g" + strconv.Itoa(n) + "-"
+		_, err := io.WriteString(w, idAttr.ReplaceAllStringFunc(out.String(), func(attr string) string {
+			name, ids, _ := strings.Cut(strings.TrimSuffix(attr, `"`), `="`)
+			// Some attributes name several.
+			return name + `="` + own + strings.Join(strings.Fields(ids), " "+own) + `"`
+		}))
 		return err
 	})
 }
