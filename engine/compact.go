@@ -45,6 +45,7 @@ func (r *run) compact(built prompt.Built, source string) error {
 	o := outcome{msgs: msgs, record: func(c *chat.Chat) {
 		c.Turn.Steps--
 		c.Turn.Compactions++
+		c.Turn.CompactedAt = c.Turn.Steps
 		if s.Failure == "" {
 			c.Used = chat.ContextUse{Limit: c.Used.Limit}
 		}
@@ -53,6 +54,12 @@ func (r *run) compact(built prompt.Built, source string) error {
 		o.usage = r.usage(chat.UsageCompaction, reply, r.e.now().Sub(started))
 	}
 	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
+}
+
+// spent says that compacting once more is of no use: the Turn may not, or no Step came of it the last time.
+func (r *run) spent() bool {
+	turn := &r.t.chat.Turn
+	return turn.Compactions >= prompt.MaxCompactions || turn.Compactions > 0 && turn.CompactedAt == turn.Steps
 }
 
 // summarise asks for the summary, once more without Tools when the reply has no text.

@@ -73,7 +73,7 @@ func (e *Engine) Retry(ctx context.Context, p chat.Principal, in RetryInput) (*c
 	return e.changeOnce(ctx, p, in.Keyed, "retry", in, change{chat: in.ChatID, event: kindOf(chat.Retrying),
 		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error {
 			c.Turn.Asks = nil
-			c.Turn.Steps, c.Turn.Cuts, c.Turn.Nudged, c.Turn.Compactions = 0, 0, false, 0
+			c.Turn.Steps, c.Turn.Cuts, c.Turn.Nudged, c.Turn.Urged, c.Turn.Compactions = 0, 0, false, false, 0
 			return nil
 		}})
 }

@@ -76,7 +76,7 @@ func (r *run) beginDraft(promptBytes int64) {
 func (r *run) build() (prompt.Built, error) {
 	built := prompt.Build(r.promptInput())
 	fits := prompt.Fits(built, maxOutput)
-	if !fits && (!prompt.NewestFits(built, maxOutput) || r.t.chat.Turn.Compactions >= prompt.MaxCompactions) {
+	if !fits && (!prompt.NewestFits(built, maxOutput) || r.spent()) {
 		return built, prompt.ContextFull(built)
 	}
 	full := prompt.ThresholdReached(r.t.chat.Used, r.threshold(), r.t.chat.Turn.Compactions)
@@ -180,7 +180,7 @@ func (r *run) afterFailedCall(err error) error {
 	if failure.Kind == chat.KindOutOfMemory && r.halved() {
 		return nil
 	}
-	if failure.Kind == chat.KindContextFull && r.t.chat.Turn.Compactions < prompt.MaxCompactions {
+	if failure.Kind == chat.KindContextFull && !r.spent() {
 		built := prompt.Refused(prompt.Build(r.promptInput()))
 		if !prompt.NewestFits(built, maxOutput) {
 			return failure

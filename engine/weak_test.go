@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"holdfast/engine/chat"
@@ -248,5 +249,27 @@ func TestAWindowHoldsALongTask(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoTwoCompactionsWithoutAStep: a server that refuses the shortened prompt as well is not asked for a summary of the summary.
+func TestNoTwoCompactionsWithoutAStep(t *testing.T) {
+	var summaries atomic.Int32
+	r := newRig(t, setup{config: window(8192), model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		switch {
+		case isSummary(p):
+			summaries.Add(1)
+			return scripted.Text("a summary")
+		case strings.HasPrefix(p.User(), "never"):
+			return scripted.Overflow()
+		}
+		return scripted.Text("re")
+	}}})
+	id := r.create(strings.Repeat("many words ", 1000))
+	r.rest(id)
+	r.send(id, "never", "")
+	v := r.rest(id)
+	if v.Chat.State != chat.Failed || v.Chat.LastError.Kind != chat.KindContextFull || summaries.Load() != 1 {
+		t.Errorf("%s %v after %d summaries", v.Chat.State, v.Chat.LastError, summaries.Load())
 	}
 }

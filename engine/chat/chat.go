@@ -86,8 +86,10 @@ type Turn struct {
 	// Urged: text:announced was already sent in this Turn.
 	Urged bool `json:"urged,omitempty"`
 	// Asks is set when the Turn ended with a question or a plan; the next user Message answers it.
-	Asks        *Asking   `json:"asks,omitempty"`
-	Compactions int       `json:"compactions,omitempty"`
+	Asks        *Asking `json:"asks,omitempty"`
+	Compactions int     `json:"compactions,omitempty"`
+	// CompactedAt is how many Steps there were at the last compaction.
+	CompactedAt int       `json:"compacted_at,omitempty"`
 	StartedAt   time.Time `json:"started_at,omitzero"`
 }
 
