@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"holdfast/engine/advisor"
@@ -59,6 +60,19 @@ func (r *run) addAdvisor() {
 	t.extra.tools = append(t.extra.tools, advisor.NewTool(runtime, err))
 	t.extra.exclusive = append(t.extra.exclusive[:len(t.extra.exclusive):len(t.extra.exclusive)], chat.AdvisorTool)
 	t.extra.guidance = advisor.Guidance
+}
+
+// keepAdvisor takes the advisor out of the Turn where the window has no room for its definition: it is there whole, or not at all.
+func (r *run) keepAdvisor() {
+	t := &r.t
+	if t.extra.guidance == "" {
+		return
+	}
+	if !slices.Contains(t.active(), chat.AdvisorTool) {
+		t.extra.tools, t.extra.exclusive, t.extra.guidance, t.extra.consults = nil, r.e.ports.exclusive, "", nil
+		return
+	}
+	r.draft.consults = t.extra.consults
 }
 
 // readAdvisor gives the advisor's settings, its model, which is the Chat's own where the settings name none that can be used, and how long

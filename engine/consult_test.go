@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/site"
 	"holdfast/kv"
@@ -200,27 +203,42 @@ func TestCase42TheLimitHoldsForATurn(t *testing.T) {
 	}
 }
 
+// wordy is a Tool whose definition takes all of a small window.
+type wordy struct{ *probe }
+
+func (w wordy) Def() chat.ToolDef {
+	d := w.probe.Def()
+	d.Description = strings.Repeat("wordy ", 2800)
+	return d
+}
+
 // TestCase43AllThreeOrNone looks at the bytes that reach the model server.
 func TestCase43AllThreeOrNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg   chat.AdvisorConfig
 		child bool
 		tools string
-		want  bool
+		// window is the model's, 0 for a large one.
+		window int64
+		want   bool
 	}{
-		"enabled":                 {cfg: chat.AdvisorConfig{Enabled: true}, want: true},
-		"never written":           {},
-		"disabled":                {cfg: chat.AdvisorConfig{MaxUsesPerRun: 3}},
-		"a child":                 {cfg: chat.AdvisorConfig{Enabled: true}, child: true},
-		"negative uses":           {cfg: chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: -1}},
-		"negative tokens":         {cfg: chat.AdvisorConfig{Enabled: true, MaxOutputTokens: -1}},
-		"a model without tools":   {cfg: chat.AdvisorConfig{Enabled: true}, tools: "off"},
-		"definitions in the text": {cfg: chat.AdvisorConfig{Enabled: true}, tools: "text", want: true},
+		"enabled":                    {cfg: chat.AdvisorConfig{Enabled: true}, want: true},
+		"never written":              {},
+		"disabled":                   {cfg: chat.AdvisorConfig{MaxUsesPerRun: 3}},
+		"a child":                    {cfg: chat.AdvisorConfig{Enabled: true}, child: true},
+		"negative uses":              {cfg: chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: -1}},
+		"negative tokens":            {cfg: chat.AdvisorConfig{Enabled: true, MaxOutputTokens: -1}},
+		"a model without tools":      {cfg: chat.AdvisorConfig{Enabled: true}, tools: "off"},
+		"no room for its definition": {cfg: chat.AdvisorConfig{Enabled: true}, window: 16400},
+		"definitions in the text":    {cfg: chat.AdvisorConfig{Enabled: true}, tools: "text", want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := prepareRig(t, setup{tools: []chat.Tool{instant("act", "two")}, config: func(m *chat.ModelConfig) {
+			r := prepareRig(t, setup{tools: []chat.Tool{instant("act", "two"), wordy{instant("wordy", "three")}}, config: func(m *chat.ModelConfig) {
 				if c.tools != "" {
 					m.Tools = c.tools
+				}
+				if c.window > 0 {
+					m.ContextLimit = &c.window
 				}
 			}, model: asking([]scripted.Reply{scripted.Text("advice")},
 				scripted.Calls(toolCall(chat.AdvisorTool, `{"question":"a?"}`), toolCall("act", `{}`)), scripted.Text("done"))})
@@ -381,5 +399,22 @@ func TestTheDemoShowsAdvisorAndVerdict(t *testing.T) {
 	talk := r.create("hello")
 	if v := r.rest(talk); v.Chat.State != chat.Waiting {
 		t.Errorf("small talk is %s", v.Chat.State)
+	}
+}
+
+// TestTheAdvisorIsCountedByName: calls and refused ones carry the tool label advisor; what no Tool has is unknown. case 78
+func TestTheAdvisorIsCountedByName(t *testing.T) {
+	m := metric.New()
+	r := newRig(t, setup{metrics: m, tools: []chat.Tool{instant("act", "two")}, model: asking([]scripted.Reply{scripted.Text("advice")}, advisorCall("a?"),
+		scripted.Calls(toolCall(chat.AdvisorTool, `{"question":"b?"}`), toolCall("act", `{}`), toolCall("ghost", `{}`)), scripted.Text("done"))})
+	r.advise(chat.AdvisorConfig{Enabled: true})
+	r.rest(r.create("go"))
+	w := httptest.NewRecorder()
+	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{`holdfast_tool_calls_total{tool="advisor"} 1`, `holdfast_tool_errors_total{tool="advisor"} 1`, `holdfast_tool_errors_total{tool="act"} 1`,
+		`holdfast_tool_errors_total{tool="unknown"} 1`} {
+		if !strings.Contains(w.Body.String(), want+"\n") {
+			t.Errorf("%s is missing", want)
+		}
 	}
 }

@@ -139,3 +139,20 @@ func TestAnInterruptMeetsARefusedBatch(t *testing.T) {
 		t.Errorf("the results are %q", got)
 	}
 }
+
+// TestAnExclusiveCallBesideAClientsTool: the program is never asked. case 37
+func TestAnExclusiveCallBesideAClientsTool(t *testing.T) {
+	r := newRig(t, setup{model: scripted.Model{Answer: answers(scripted.Calls(toolCall("ring", `{}`), toolCall(chat.AdvisorTool, `{"question":"a?"}`)), scripted.Text("done"))}})
+	r.advise(chat.AdvisorConfig{Enabled: true})
+	id := r.declares(ringAndDial)
+	r.until(id, "rest, without a question to the program", func(v engine.View) bool {
+		if v.Chat.State == chat.RequiresAction {
+			t.Fatal("the program was asked")
+		}
+		return v.Chat.State.AtRest()
+	})
+	want := []string{`!ring {"error":"` + chat.TextSkipped("advisor") + `"}`, `!advisor {"error":"` + chat.TextExclusive("advisor") + `"}`}
+	if got := r.results(id); !slices.Equal(got, want) {
+		t.Errorf("the results are %q", got)
+	}
+}

@@ -128,10 +128,9 @@ func (r *run) begin(c *chat.Chat) error {
 		}
 	}
 	t.extra.exclusive = r.e.ports.exclusive
-	if r.addAdvisor(); t.extra.consults != nil {
-		r.draft.consults = t.extra.consults
-	}
+	r.addAdvisor()
 	t.defs = r.offered()
+	r.keepAdvisor()
 	t.reads = &reads{chat: c.ID, store: r.e.store}
 	t.protocol = t.config.Protocol()
 	if t.files, err = r.e.loadFiles(r.ctx, r.promptInput()); err != nil {
