@@ -20,12 +20,14 @@ Sends a prompt and prints the answer as it comes; tools are named on stderr. Wit
   --chat ID            go on with this chat
   --workspace ID|DIR   let the tools work in this workspace, or in this folder
   --trust              run commands in that folder without asking
+  --plan, --work       let the model only write a plan for you, or work again
   --model NAME         the model, as the models page names it
   --json               print the events of the chat stream, one per line
   --data DIR, --server URL
                        where the appliance is
 
-The first Ctrl-C interrupts the turn, the second leaves. Exit code 10: an approval is needed; 11: the turn was interrupted.
+The first Ctrl-C interrupts the turn, the second leaves. Questions, plans and approvals are
+answered on the terminal. Exit code 10: a person is needed and there is none; 11: the turn was interrupted.
 `
 
 // maxPrompt is what a Message may hold, in bytes, and one to see that there is more.
@@ -36,6 +38,7 @@ type chatCommand struct {
 	place
 	chat, workspace, model string
 	trust, json            bool
+	plan, work             bool
 	std                    IO
 }
 
@@ -47,6 +50,8 @@ func runChat(ctx context.Context, args []string, std IO) error {
 	set.StringVar(&c.workspace, "workspace", "", "")
 	set.StringVar(&c.model, "model", "", "")
 	set.BoolVar(&c.trust, "trust", false, "")
+	set.BoolVar(&c.plan, "plan", false, "")
+	set.BoolVar(&c.work, "work", false, "")
 	set.BoolVar(&c.json, "json", false, "")
 	rest, err := parse(set, args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -61,6 +66,9 @@ func runChat(ctx context.Context, args []string, std IO) error {
 	}
 	if c.trust && c.workspace == "" {
 		return usage("--trust needs --workspace")
+	}
+	if c.plan && c.work {
+		return usage("--plan and --work exclude each other")
 	}
 	prompt, err := c.prompt(rest)
 	if err != nil {
@@ -111,7 +119,8 @@ func (c *chatCommand) begin(ctx context.Context, api *client.Client, prompt stri
 	}
 	f := newFollower(c, api)
 	if c.chat == "" {
-		made, err := api.CreateChat(ctx, client.ChatCreate{Content: client.Text(prompt), WorkspaceID: workspace, ModelConfigID: model})
+		made, err := api.CreateChat(ctx, client.ChatCreate{Content: client.Text(prompt), WorkspaceID: workspace, ModelConfigID: model,
+			PlanMode: c.mode()})
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +141,12 @@ func (c *chatCommand) begin(ctx context.Context, api *client.Client, prompt stri
 	if len(newest.Messages) > 0 {
 		f.after = newest.Messages[0].ID
 	}
-	sent, err := api.Send(ctx, f.id, client.MessageSend{Content: client.Text(prompt), ModelConfigID: model})
+	send := client.MessageSend{Content: client.Text(prompt), ModelConfigID: model}
+	if c.plan || c.work {
+		mode := c.mode()
+		send.PlanMode = &mode
+	}
+	sent, err := api.Send(ctx, f.id, send)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +156,14 @@ func (c *chatCommand) begin(ctx context.Context, api *client.Client, prompt stri
 	}
 	f.after = sent.Message.ID
 	return f, nil
+}
+
+// mode is the plan mode that the flags ask for.
+func (c *chatCommand) mode() string {
+	if c.plan {
+		return string(chat.ModePlan)
+	}
+	return ""
 }
 
 // workspaceID finds the workspace by its id, or adds the folder.

@@ -27,12 +27,15 @@ type follower struct {
 	// asked are the cards that were answered here, lines what the person types.
 	asked []string
 	lines chan string
+	// question is the one that the person is asked at rest, nil for none; agents are the sub-agents as they were last told of.
+	question *question
+	agents   map[chat.ID]chat.State
 	// interrupted: the person asked for it.
 	interrupted bool
 }
 
 func newFollower(c *chatCommand, api *client.Client) *follower {
-	return &follower{command: c, api: api, show: newShow(c.std)}
+	return &follower{command: c, api: api, show: newShow(c.std), agents: map[chat.ID]chat.State{}}
 }
 
 func (f *follower) note(text string) error {
@@ -49,9 +52,11 @@ func (f *follower) run(ctx context.Context) error {
 	defer signal.Stop(presses)
 	work, leave := context.WithCancel(context.WithoutCancel(ctx))
 	frames := make(chan client.Frame)
-	ended := make(chan error, 1)
+	children := make(chan client.Chat)
+	ended := make(chan error, 2)
 	var joined sync.WaitGroup
 	joined.Go(func() { ended <- f.read(work, frames) })
+	joined.Go(func() { ended <- f.relatives(work, children) })
 	defer joined.Wait()
 	defer leave()
 	pressed := 0
@@ -63,10 +68,17 @@ func (f *follower) run(ctx context.Context) error {
 			if done || err != nil {
 				return err
 			}
+		case c := <-children:
+			if err := f.agent(&c); err != nil {
+				return err
+			}
 		case err := <-ended:
 			return err
 		case <-first:
 			first = nil
+			if f.question != nil {
+				return &Exit{Code: CodeNeedsPerson}
+			}
 			f.interrupted = true
 			if _, err := f.api.Interrupt(work, f.id); err != nil {
 				return err
@@ -80,7 +92,7 @@ func (f *follower) run(ctx context.Context) error {
 				return &Exit{Code: CodeCtrlC}
 			}
 		case line := <-f.lines:
-			if err := f.decide(work, line); err != nil {
+			if done, err := f.decide(work, line); done || err != nil {
 				return err
 			}
 		}
@@ -118,11 +130,15 @@ func (f *follower) take(ctx context.Context, frame client.Frame) (done bool, err
 	if err != nil {
 		return false, err
 	}
+	if !f.held.Status.Status.AtRest() {
+		// It may have been answered elsewhere.
+		f.question = nil
+	}
 	switch {
 	case f.held.Status.Status == chat.RequiresAction:
 		return false, f.ask()
 	case f.held.Status.Status.AtRest():
-		return true, f.outcome(ctx)
+		return f.rested(ctx)
 	}
 	return false, nil
 }
@@ -141,14 +157,7 @@ func (f *follower) printEvents(frame client.Frame) error {
 }
 
 // outcome says how the Turn ended.
-func (f *follower) outcome(ctx context.Context) error {
-	if err := f.show.end(); err != nil {
-		return err
-	}
-	c, err := f.api.Chat(ctx, f.id)
-	if err != nil {
-		return err
-	}
+func (f *follower) outcome(c *client.Chat) error {
 	switch {
 	case c.LastError != nil:
 		return &chat.Error{Kind: c.LastError.Kind, Message: c.LastError.Message, Detail: c.LastError.Detail}
@@ -157,7 +166,7 @@ func (f *follower) outcome(ctx context.Context) error {
 	case f.interrupted || c.RestReason != nil && *c.RestReason == chat.RestInterrupted:
 		return &Exit{Code: CodeInterrupted, Message: "the turn was interrupted; what was done is kept in chat " + string(f.id)}
 	case c.RestReason == nil:
-		return nil
+		return f.atWork(c)
 	}
 	switch *c.RestReason {
 	case chat.RestLength:
@@ -174,31 +183,47 @@ func (f *follower) ask() error {
 	if open == nil {
 		return nil
 	}
-	if f.command.json || !IsTerminal(f.command.std.In) || !IsTerminal(f.command.std.Err) {
+	if open.Kind == chat.OutstandingClient {
+		return &Exit{Code: CodeNeedsPerson, Message: "chat " + string(f.id) + " waits for the program that runs " + callLine(open.ToolName, open.Args)}
+	}
+	if f.lonely() {
 		return &Exit{Code: CodeNeedsPerson, Message: "chat " + string(f.id) + " needs an approval for " + callLine(open.ToolName, open.Args) +
 			"; answer it in the browser, or run chat on a terminal"}
 	}
+	f.listen()
+	f.asked = append(f.asked, open.CallID)
+	return f.show.ask(wholeCall(open.ToolName, open.Args))
+}
+
+// listen reads what the person types.
+func (f *follower) listen() {
 	if f.lines == nil {
 		f.lines = make(chan string)
 		// It ends with the process: a read from a terminal cannot be called off.
 		go readLines(f.command.std.In, f.lines)
 	}
-	f.asked = append(f.asked, open.CallID)
-	return f.show.ask(wholeCall(open.ToolName, open.Args))
 }
 
 // nextCard is the first open Call, nil when it was shown already or there is none.
 func (f *follower) nextCard() *client.OpenCall {
-	if len(f.held.Open) == 0 || slices.Contains(f.asked, f.held.Open[0].CallID) {
+	first := slices.IndexFunc(f.held.Open, func(o client.OpenCall) bool { return o.Kind == chat.OutstandingApproval })
+	if first < 0 {
+		// None is a person's to answer.
+		first = 0
+	}
+	if len(f.held.Open) == 0 || slices.Contains(f.asked, f.held.Open[first].CallID) {
 		return nil
 	}
-	return &f.held.Open[0]
+	return &f.held.Open[first]
 }
 
-// decide sends the person's answer to the card that is shown.
-func (f *follower) decide(ctx context.Context, line string) error {
+// decide sends the person's answer to the question or the card that is shown.
+func (f *follower) decide(ctx context.Context, line string) (done bool, err error) {
+	if f.question != nil {
+		return f.reply(ctx, line)
+	}
 	if len(f.asked) == 0 {
-		return nil
+		return false, nil
 	}
 	in := client.Approval{Decision: client.Deny}
 	switch strings.ToLower(strings.TrimSpace(line)) {
@@ -206,14 +231,14 @@ func (f *follower) decide(ctx context.Context, line string) error {
 		in.Decision = client.AllowOnce
 	case "n", "no":
 	default:
-		return f.show.ask("y or n? ")
+		return false, f.show.ask("y or n? ")
 	}
-	err := f.api.Approve(ctx, f.id, f.asked[len(f.asked)-1], in)
+	err = f.api.Approve(ctx, f.id, f.asked[len(f.asked)-1], in)
 	if isAnswered(err) {
 		// Somebody else was faster; what follows is shown as it comes.
-		return f.note("this was answered already")
+		return false, f.note("this was answered already")
 	}
-	return err
+	return false, err
 }
 
 func isAnswered(err error) bool {

@@ -154,16 +154,20 @@ func (s *show) note(text string) error {
 }
 
 // ask leaves the line open for the answer.
-func (s *show) ask(text string) error {
+func (s *show) ask(text string) error { return s.lines(text + "\nallow it? [y/n] ") }
+
+// lines prints a text whose last line is left open for an answer.
+func (s *show) lines(text string) error {
 	if err := s.out.lineOnTerminal(&s.err); err != nil {
 		return err
 	}
-	for line := range strings.SplitSeq(text, "\n") {
+	all := strings.Split(text, "\n")
+	for _, line := range all[:len(all)-1] {
 		if err := s.note(revealed(line)); err != nil {
 			return err
 		}
 	}
-	err := s.err.print("allow it? [y/n] ")
+	err := s.err.print(plain(all[len(all)-1]))
 	// The person's own newline ends the line.
 	s.err.column = 0
 	return err
@@ -185,6 +189,8 @@ func callLine(tool string, args json.RawMessage) string {
 	var command struct {
 		Command string `json:"command"`
 		Path    string `json:"path"`
+		Title   string `json:"title"`
+		Prompt  string `json:"prompt"`
 	}
 	shown := string(args)
 	// Arguments of another shape are shown as they are.
@@ -193,6 +199,11 @@ func callLine(tool string, args json.RawMessage) string {
 			shown = command.Command
 		} else if command.Path != "" {
 			shown = command.Path
+		} else if tool == "spawn_agent" {
+			shown = command.Title
+			if shown == "" {
+				shown = command.Prompt
+			}
 		}
 	}
 	return plain(tool + " " + shorten(shown))

@@ -14,6 +14,7 @@ import (
 
 	"holdfast/engine/ollama/scripted"
 	"holdfast/ui/api/apitest"
+	"holdfast/ui/api/client"
 	"holdfast/ui/cli"
 )
 
@@ -112,5 +113,41 @@ func TestAPasswordIsNotShown(t *testing.T) {
 		if code == cli.CodeDone && err != nil || code != cli.CodeDone && (!errors.As(err, &exit) || exit.Code != code) {
 			t.Errorf("typed again as %q: %v", again, err)
 		}
+	}
+}
+
+// TestQuestionsAreAnsweredOnATerminal: numbers stand for options, words for themselves.
+func TestQuestionsAreAnsweredOnATerminal(t *testing.T) {
+	bare(t)
+	a := wide(t, apitest.Options{Scripts: asks()})
+	person, command := terminal(t)
+	seen := make(chan string, 1)
+	go func() {
+		r, all := bufio.NewReader(person), ""
+		for _, step := range [][2]string{{"6 hours (one tide)", "2"}, {"Which pages?", "1, 2"}} {
+			for part := ""; !strings.Contains(part, step[0]) || !strings.HasSuffix(part, "own words: "); {
+				b, err := r.ReadByte()
+				if err != nil {
+					seen <- all
+					return
+				}
+				part, all = part+string(b), all+string(b)
+			}
+			fmt.Fprintln(person, step[1])
+		}
+		seen <- all
+	}()
+	var out strings.Builder
+	err := cli.Run(t.Context(), "chat", []string{"--data", a.Dir, "ask"}, cli.IO{In: command, Out: &out, Err: command})
+	if err != nil || out.String() != "Good.\n" {
+		t.Errorf("%q, %v: %q", out.String(), err, <-seen)
+	}
+	page, err := a.Client.Chats(t.Context(), client.ChatQuery{})
+	if err != nil || len(page.Chats) != 1 {
+		t.Fatal(page, err)
+	}
+	all, err := a.Client.Messages(t.Context(), page.Chats[0].ID, client.MessageQuery{})
+	if err != nil || len(all.Messages) != 5 || all.Messages[1].Content[0].Text != "How long? 1 day\nWhich pages? one, two" {
+		t.Errorf("%+v, %v", all.Messages, err)
 	}
 }
