@@ -21,6 +21,9 @@ type EncodedMessage struct {
 	named []chat.FileID
 }
 
+// contentVersion is the newest form of Parts that is known; of a later one nothing is guessed.
+const contentVersion = 1
+
 // storedMessage is a Message's JSON: ids stand in the key.
 type storedMessage struct {
 	*chat.Message
@@ -178,6 +181,9 @@ func (x *Tx) decodeMessage(key []byte, r record) (*chat.Message, error) {
 		return nil, err
 	}
 	m.ID, m.ChatID = messageIDOf(key), chat.ID(toID(key).String())
+	if m.ContentVersion < 0 || m.ContentVersion > contentVersion {
+		return nil, &DamageError{damageAt(bMessage, key, fmt.Sprintf("its content has version %d, which is not known here", m.ContentVersion))}
+	}
 	return m, nil
 }
 

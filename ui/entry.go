@@ -43,11 +43,11 @@ func (s *Site) transcript(v engine.View, now time.Time) *transcript {
 		t.model = v.Config.Name
 	}
 	for _, m := range v.Messages {
-		if m.Role != chat.RoleTool {
-			continue
-		}
 		for i := range m.Content {
-			t.results[m.Content[i].CallID] = result{message: m.ID, part: &m.Content[i]}
+			// What the model server ran by itself has its Result inside the reply.
+			if p := &m.Content[i]; p.Type == chat.PartToolResult && (m.Role == chat.RoleTool || p.ProviderExecuted) {
+				t.results[p.CallID] = result{message: m.ID, part: p}
+			}
 		}
 	}
 	for _, o := range v.Chat.Outstanding {
@@ -106,8 +106,8 @@ func (t *transcript) ask(m *chat.Message) *view.Ask {
 		if p.Type == chat.PartFile {
 			a.Files = append(a.Files, t.sentFile(p))
 		}
-		if p.Type == chat.PartFileReference {
-			a.Refs = append(a.Refs, reference(p))
+		if r, named := reference(p); named {
+			a.Refs = append(a.Refs, r)
 		}
 	}
 	return a
@@ -155,6 +155,15 @@ func (t *transcript) step(m *chat.Message) *view.Step {
 				s.Parts[n-1].Rows = append(s.Parts[n-1].Rows, row)
 			} else {
 				s.Parts = append(s.Parts, view.Part{Rows: []view.Row{row}})
+			}
+		case chat.PartFile:
+			s.Parts = append(s.Parts, view.Part{Files: []view.Attached{t.sentFile(p)}})
+		default:
+			r, named := reference(p)
+			if n := len(s.Parts); named && n > 0 && len(s.Parts[n-1].Refs) > 0 {
+				s.Parts[n-1].Refs = append(s.Parts[n-1].Refs, r)
+			} else if named {
+				s.Parts = append(s.Parts, view.Part{Refs: []view.Ref{r}})
 			}
 		}
 	}

@@ -157,8 +157,33 @@ func namesOf(parts []chat.Part) (names, ids []string) {
 	return names, ids
 }
 
-// reference shows a file, or lines of it, that a person named.
-func reference(p *chat.Part) view.Ref {
+// reference shows what a Part names: a file or lines of it, a source, an instruction file, a skill. named is false for other Parts.
+func reference(p *chat.Part) (r view.Ref, named bool) {
+	switch p.Type {
+	case chat.PartFileReference:
+		return fileReference(p), true
+	case chat.PartContextFile:
+		r = view.Ref{Icon: "i-layers", Label: text.Reveal(p.Path)}
+		if p.Truncated {
+			r.Label += ", cut"
+		}
+	case chat.PartSkill:
+		r = view.Ref{Icon: "i-wrench", Label: text.Reveal(p.Name)}
+	case chat.PartSource:
+		r = view.Ref{Icon: "i-compass", Label: text.Reveal(p.Title)}
+		if u, err := url.Parse(p.URL); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+			r.URL = p.URL
+		}
+		if r.Label == "" {
+			r.Label = text.Reveal(p.URL)
+		}
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+func fileReference(p *chat.Part) view.Ref {
 	r := view.Ref{Icon: "i-file", Label: text.Reveal(p.FileName)}
 	switch {
 	case p.EndLine > p.StartLine && p.StartLine > 0:

@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"fmt"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -24,10 +25,19 @@ func storeFault(err error) error {
 		return &chat.Error{Kind: chat.KindReadOnly, Message: "The store can only be read.",
 			Detail: "Look at the disk, then restart Holdfast.", Cause: err}
 	case errors.Is(err, kv.ErrDamaged):
-		return &chat.Error{Kind: chat.KindStoreDamaged, Message: "A part of the store is damaged.",
+		return &chat.Error{Kind: chat.KindStoreDamaged, Message: damaged(err),
 			Detail: "The rest goes on working. Run: holdfast doctor --deep", Cause: err}
 	case errors.Is(err, kv.ErrClosed):
 		return &chat.Error{Kind: chat.KindStopping, Message: "Holdfast is stopping.", Retryable: true, Cause: err}
 	}
 	return err
+}
+
+// damaged names the Message that cannot be read, where it is one.
+func damaged(err error) string {
+	var d *kv.DamageError
+	if errors.As(err, &d) && d.Message != 0 {
+		return fmt.Sprintf("Message %d of this chat cannot be read: %s.", d.Message, d.Reason)
+	}
+	return "A part of the store is damaged."
 }

@@ -61,7 +61,7 @@ func TestEncodeResult(t *testing.T) {
 	}
 }
 
-// TestMegabyteResult is case 29 of engine.md 18.
+// case 29: a Result of a megabyte.
 func TestMegabyteResult(t *testing.T) {
 	for _, content := range []string{strings.Repeat("x", 1_000_000), strings.Repeat("\n", 1_000_000), strings.Repeat("é\"", 333_333) + "x",
 		`{"output":"` + strings.Repeat("y", 999_987) + `"}`} {

@@ -104,6 +104,8 @@ func turns() []specimen {
 		{"Markdown", "", []templ.Component{view.StepItem(view.Step{N: 5, Parts: []view.Part{prose(markdown)}})}},
 		{"A message that is edited", "", []templ.Component{
 			view.AskItem(view.Ask{ID: 9, ChatID: "1", Text: "Make the fetcher retry.", Time: "14:06", ISO: "2026-11-20T14:06:00Z"}), view.Editor(view.Edit{ID: 9, ChatID: "1", Text: "Make the fetcher retry.", Key: "k", Queued: 2})}},
+		{"What a reply names", "", []templ.Component{view.StepItem(view.Step{N: 7, Parts: []view.Part{prose("The tide tables of the harbour office say so."), {Refs: []view.Ref{
+			{Icon: "i-compass", Label: "Tide tables 2026", URL: "/gallery/row/none"}, {Icon: "i-layers", Label: "AGENTS.md, cut"}, {Icon: "i-wrench", Label: "review"}}}}})}},
 		{"Cut", "", []templ.Component{view.StepItem(view.Step{N: 6, Parts: []view.Part{prose("The fetcher now retries ref")}, Note: "Interrupted by you"})}},
 	}
 }

@@ -67,8 +67,10 @@ type Ask struct {
 
 // Ref is a file or a range of lines that a person named. Source are the lines as they were then.
 type Ref struct {
-	Icon   string
-	Label  string
+	Icon  string
+	Label string
+	// URL is where a source stands; it is shown and never fetched.
+	URL    string
 	Source []text.SourceLine
 }
 
@@ -100,6 +102,9 @@ type Part struct {
 	Prose     []text.Block
 	Rows      []Row
 	Advice    *Advice
+	// Refs are what the reply named: sources, files, skills; Files are those that came with it.
+	Refs  []Ref
+	Files []Attached
 }
 
 // Reasoning is folded. Took is "14 s"; while it grows Since is its start in Unix milliseconds and Took is empty.

@@ -29,6 +29,7 @@ func TestGolden(t *testing.T) {
 			{ID: "b", Name: hostile, URL: "/files/b", Size: "2 KB"}, {ID: "d", Name: "gone.txt", Gone: true}}, Refs: []Ref{{Icon: "i-file", Label: hostile, Source: text.Source("a.go", "3\t"+hostile)}}}),
 		"attachments": templ.Join(Attachments([]Attached{{ID: "a", Name: hostile, URL: "/files/a", Size: "1 KB", Picture: true}, {ID: "b", Name: "b.txt", URL: "/files/b", Size: "2 KB"}}, []string{hostile}, hostile), PathChoices([]string{hostile, "a/b.go"}, ""), PathChoices(nil, ""), FileRefused(hostile, hostile)),
 		"step": StepItem(Step{N: 3, ChatID: "c", Parts: []Part{{Reasoning: &Reasoning{Took: "2 s", Blocks: text.Prose("Hm.")}}, {Prose: text.Prose("One.\n\n```go\nx := 1\n```")},
+			{Refs: []Ref{{Icon: "i-compass", Label: hostile, URL: "https://example.org/\"><b>"}, {Icon: "i-compass", Label: "x", URL: "javascript:alert(1)"}, {Icon: "i-wrench", Label: "review"}}},
 			{Rows: []Row{{N: 0, Kind: RowRead, Path: "a/b.go", Out: "lines 1–9", Took: "0.1 s", Fetch: "/chats/c/rows/9/x"}, {N: 1, Kind: RowRun, State: RowWaits, Target: hostile, Out: "waits for you", Ask: &Approval{Post: "/chats/c/approvals/x", Command: hostile, Directory: "/tmp/w", Workspace: "w"}}}}},
 			Note: "Interrupted by you", Meta: &Meta{Facts: []string{"m:1b", "19 s"}}}),
 		"advice": StepItem(Step{N: 5, ChatID: "c", Parts: []Part{{Advice: &Advice{Question: hostile, Blocks: text.Prose(hostile), Facts: []string{hostile, "2 uses left"}}},
