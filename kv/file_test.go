@@ -189,3 +189,35 @@ func TestTheCheckSeesFilesThatDoNotFit(t *testing.T) {
 	update(t, s, func(tx *Tx) error { f.Dropped = true; return tx.PutFile(f) })
 	mustBeClean(t, s)
 }
+
+func TestContentOfAnUnknownVersionNamesItsMessage(t *testing.T) {
+	// Not openTest: its check would call this store damaged, as it is.
+	s, err := open(context.Background(), t.TempDir(), Options{MaxBytes: 1 << 30}, faults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	c := newChat(newID[chat.UserID]())
+	update(t, s, func(tx *Tx) error { return tx.PutChat(c) })
+	appendText(t, s, c.ID, "known")
+	var id chat.MessageID
+	update(t, s, func(tx *Tx) error {
+		c, _, err := tx.Chat(c.ID)
+		if err != nil {
+			return err
+		}
+		m, err := EncodeMessage(&chat.Message{Role: chat.RoleAssistant, ContentVersion: 2})
+		if err != nil {
+			return err
+		}
+		if id, err = tx.AppendMessage(c, m); err != nil {
+			return err
+		}
+		return tx.PutChat(c)
+	})
+	var d *DamageError
+	err = s.View(context.Background(), func(tx *Tx) error { _, err := tx.Messages(c.ID, MessageQuery{}); return err })
+	if !errors.As(err, &d) || d.Message != id || !strings.Contains(d.Reason, "version 2") {
+		t.Errorf("reading gives %v, want one that names message %d", err, id)
+	}
+}
