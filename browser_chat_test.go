@@ -78,6 +78,13 @@ func TestBrowserQueue(t *testing.T) {
 	p.shows("#queue li:nth-child(2)", "second in the queue")
 	p.send("to be removed")
 	p.shows("#queue li:nth-child(3)", "to be removed")
+	p.press("#queue li:nth-child(3)", "Move up")
+	p.shows("#queue li:nth-child(2)", "to be removed")
+	// By hand: the last one is dropped on the first.
+	p.eval(`(()=>{const [first,,last]=document.querySelectorAll('#queue li'),data=new DataTransfer();for(const [el,name] of [[last,'dragstart'],[first,'dragover'],[first,'drop'],[last,'dragend']])el.dispatchEvent(new DragEvent(name,{bubbles:true,cancelable:true,dataTransfer:data}))})()`)
+	p.shows("#queue li:nth-child(1)", "second in the queue")
+	p.press("#queue li:nth-child(2)", "Move up")
+	p.shows("#queue li:nth-child(1)", "first in the queue")
 	p.press("#queue li:nth-child(3)", "Remove")
 	p.lacks("#queue", "to be removed")
 	p.press("#queue li:nth-child(1)", "Edit")

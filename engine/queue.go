@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -15,7 +16,8 @@ type QueuedInput struct {
 	Keyed
 }
 
-// EditQueuedInput changes the content of a queued Message, or moves it before another one. Empty fields stay as they are.
+// EditQueuedInput changes the content of a queued Message, or moves it before another one, which must still wait. Empty fields stay as
+// they are.
 type EditQueuedInput struct {
 	ChatID   chat.ID
 	QueuedID chat.MessageID
@@ -28,14 +30,14 @@ type Done struct{}
 
 // DeleteQueued removes a Message from the queue; one that was taken meanwhile is KindNotFound.
 func (e *Engine) DeleteQueued(ctx context.Context, p chat.Principal, in QueuedInput) (Done, error) {
-	return e.changeQueue(ctx, p, in, chat.DeleteQueued, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
+	return e.changeQueue(ctx, p, in, chat.DeleteQueued, in.QueuedID, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
 		return slices.Delete(q, at, at+1)
 	})
 }
 
 // Promote lets a queued Message be next, at once: a running Turn is interrupted.
 func (e *Engine) Promote(ctx context.Context, p chat.Principal, in QueuedInput) (Done, error) {
-	return e.changeQueue(ctx, p, in, chat.Promote, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
+	return e.changeQueue(ctx, p, in, chat.Promote, in.QueuedID, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
 		head := q[at]
 		return append([]*chat.QueuedMessage{head}, slices.Delete(q, at, at+1)...)
 	})
@@ -50,7 +52,7 @@ func (e *Engine) EditQueued(ctx context.Context, p chat.Principal, in EditQueued
 			return Done{}, err
 		}
 	}
-	return e.changeQueue(ctx, p, QueuedInput{ChatID: in.ChatID, QueuedID: in.QueuedID}, chat.EditQueued, func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
+	return e.changeQueue(ctx, p, QueuedInput{ChatID: in.ChatID, QueuedID: in.QueuedID}, chat.EditQueued, cmp.Or(in.Before, in.QueuedID), func(q []*chat.QueuedMessage, at int) []*chat.QueuedMessage {
 		m := q[at]
 		if content != nil {
 			m.Content = content
@@ -67,7 +69,8 @@ func (e *Engine) EditQueued(ctx context.Context, p chat.Principal, in EditQueued
 	})
 }
 
-func (e *Engine) changeQueue(ctx context.Context, p chat.Principal, in QueuedInput, kind chat.EventKind,
+// changeQueue changes what waits, if both named Messages still do.
+func (e *Engine) changeQueue(ctx context.Context, p chat.Principal, in QueuedInput, kind chat.EventKind, also chat.MessageID,
 	edit func([]*chat.QueuedMessage, int) []*chat.QueuedMessage) (Done, error) {
 	queued := in.QueuedID
 	_, err := e.changeOnce(ctx, p, in.Keyed, string(kind), in, change{chat: in.ChatID, quiet: kind != chat.Promote,
@@ -76,8 +79,10 @@ func (e *Engine) changeQueue(ctx context.Context, p chat.Principal, in QueuedInp
 			if err != nil {
 				return chat.Event{}, err
 			}
-			if !slices.ContainsFunc(queue, func(q *chat.QueuedMessage) bool { return q.ID == queued }) {
-				return chat.Event{}, chat.NotFound("queued message")
+			for _, id := range []chat.MessageID{queued, also} {
+				if !slices.ContainsFunc(queue, func(q *chat.QueuedMessage) bool { return q.ID == id }) {
+					return chat.Event{}, chat.NotFound("queued message")
+				}
 			}
 			return chat.Event{Kind: kind}, nil
 		},

@@ -168,6 +168,18 @@ func (s *Site) promote(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// moveQueued puts a queued Message before another one.
+func (s *Site) moveQueued(w http.ResponseWriter, r *http.Request) {
+	before, err := strconv.ParseInt(r.FormValue("before"), 10, 64)
+	if err != nil || before <= 0 {
+		s.done(w, r, chat.NotFound("queued message"))
+		return
+	}
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
+		return s.chats.EditQueued(ctx, p, engine.EditQueuedInput{ChatID: chatID(r), QueuedID: queued(r).QueuedID, Before: chat.MessageID(before)})
+	})
+}
+
 // deleteQueued also serves the edit of a queued Message: the page takes its text into the composer once it is out of the queue.
 func (s *Site) deleteQueued(w http.ResponseWriter, r *http.Request) {
 	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {

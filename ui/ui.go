@@ -134,6 +134,7 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/title/propose", s.proposeTitle),
 		user("POST /chats/{id}/settings", s.settings),
 		user("POST /chats/{id}/queue/{n}/promote", s.promote),
+		user("POST /chats/{id}/queue/{n}/move", s.moveQueued),
 		user("POST /chats/{id}/queue/{n}/delete", s.deleteQueued),
 		user("POST /chats/{id}/queue/{n}/edit", s.deleteQueued),
 		user("POST /chats/{id}/approvals/{call}", s.answer),

@@ -255,6 +255,7 @@ func checkQueue(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "edit queued", method: "PATCH", path: one, body: `{"content":[{"type":"text","text":"stall"}]}`, status: 204})
 	take(step{name: "edit queued badly", method: "PATCH", path: one, body: `{"content":[]}`, status: 400})
 	take(step{name: "move queued", method: "PATCH", path: fmt.Sprint(at, "/queue/", queued[2]), body: fmt.Sprintf(`{"before":%d}`, queued[0]), status: 204})
+	take(step{name: "move before what was taken", method: "PATCH", path: one, body: `{"before":1}`, status: 404})
 	page, err := a.Client.Messages(t.Context(), c.ID, client.MessageQuery{})
 	if err != nil || len(page.Queued) != 3 || page.Queued[0].ID != queued[2] || page.Queued[1].Content[0].Text != "stall" {
 		t.Errorf("after moving: %+v, %v", page.Queued, err)

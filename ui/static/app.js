@@ -494,6 +494,19 @@ document.addEventListener('DOMContentLoaded', () => {
   setInterval(() => { tick(); hint() }, 1000)
 })
 
+// What waits is dragged into another order: it goes before the one that it is dropped on.
+let dragged = ''
+const waits = e => e.target.closest?.('#queue li')
+function drags(e) {
+  const li = waits(e)
+  if (e.type === 'dragstart') { if (li) { dragged = li.id; e.dataTransfer.effectAllowed = 'move' } }
+  else if (e.type === 'dragend') dragged = ''
+  else if (dragged && li && li.id !== dragged) {
+    e.preventDefault()
+    if (e.type === 'drop') post($(dragged).dataset.url, { before: li.id.slice(2) }).then(({ html }) => html && apply(html))
+  }
+}
+for (const name of ['dragstart', 'dragover', 'drop', 'dragend']) document.addEventListener(name, drags)
 // An exported chat goes to the API as it is, which names what it does not take.
 async function importChat(e, file) {
   e.preventDefault()
