@@ -411,7 +411,7 @@ func TestTheAdvisorIsCountedByName(t *testing.T) {
 	r.rest(r.create("go"))
 	w := httptest.NewRecorder()
 	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`holdfast_tool_calls_total{tool="advisor"} 1`, `holdfast_tool_errors_total{tool="advisor"} 1`, `holdfast_tool_errors_total{tool="act"} 1`,
+	for _, want := range []string{`holdfast_tool_calls_total{tool="advisor"} 2`, `holdfast_tool_errors_total{tool="advisor"} 1`, `holdfast_tool_errors_total{tool="act"} 1`,
 		`holdfast_tool_errors_total{tool="unknown"} 1`} {
 		if !strings.Contains(w.Body.String(), want+"\n") {
 			t.Errorf("%s is missing", want)
