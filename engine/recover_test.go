@@ -103,7 +103,7 @@ var cutReplies = map[string]remains{
 		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
 			return chunks(tx, c.ID, false, textPart("I look."), callPart("c1", "read_file", `{"path":"a.txt"}`))
 		},
-		says: []string{`assistant [cut: crash]: I look. read_file({"path":"a.txt"})`, `tool: read_file = {"error":"` + chat.TextCut + `"}`,
+		says: []string{`assistant [cut: crash]: I look. read_file({"path":"a.txt"})`, `tool: read_file = {"error":"There is no file a.txt."}`,
 			"assistant: going on"}, asked: 1},
 	"cut twice": {
 		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {

@@ -40,7 +40,7 @@ func draftView(v engine.View) view.Draft {
 		case chat.PartReasoning:
 			part := view.DraftPart{Reasoning: true, Text: p.Text, Since: p.Since.UnixMilli()}
 			if p.CompletedAt != nil {
-				part.Took = view.Took(p.CompletedAt.Sub(p.Since))
+				part.Took = reasonedTime(p.CompletedAt.Sub(p.Since))
 			}
 			out.Parts = append(out.Parts, part)
 		case chat.PartText:

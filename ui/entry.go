@@ -182,7 +182,15 @@ func reasonedFor(p *chat.Part) string {
 	if p.CreatedAt == nil || p.CompletedAt == nil {
 		return ""
 	}
-	return view.Took(p.CompletedAt.Sub(*p.CreatedAt))
+	return reasonedTime(p.CompletedAt.Sub(*p.CreatedAt))
+}
+
+// reasonedTime is how long the model reasoned; what is over at once has no number.
+func reasonedTime(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return "a moment"
+	}
+	return view.Took(d)
 }
 
 func cutNote(m *chat.Message) string {

@@ -209,6 +209,13 @@ func failedRow(r *view.Row, p *chat.Part) {
 	case chat.TextStopped:
 		r.State, r.Out = view.RowStopped, "interrupted; may have run"
 	}
+	if r.Kind == view.RowSummary {
+		r.Target, r.Out = "the history was not summarised", firstSentence(body.Error)
+		if r.State == view.RowStopped {
+			r.Out = "interrupted before the summary was written"
+		}
+		return
+	}
 	var d chat.ExecuteDetail
 	if r.Kind == view.RowRun && detail(p, &d) {
 		executeRow(r, d)

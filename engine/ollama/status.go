@@ -3,7 +3,10 @@ package ollama
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"holdfast/engine/chat"
@@ -41,9 +44,28 @@ func (a *Adapter) problem(err error) string {
 	case errors.As(err, &f) && f.Status != 0:
 		return "What answers at " + a.address + " is not a model server: " + f.Text
 	case errors.As(err, &f) && f.Err != nil:
-		return "The model server at " + a.address + " does not answer: " + f.Err.Error()
+		return "The model server at " + a.address + " does not answer: " + plainCause(f.Err)
 	}
 	return "The model server at " + a.address + " does not answer: " + err.Error()
+}
+
+// plainCause says what a connection failed of, in words for a person.
+func plainCause(err error) string {
+	var name *net.DNSError
+	var wait net.Error
+	switch {
+	case errors.As(err, &name):
+		return "nobody here knows the name " + name.Name + "."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there. Start it, or correct the address."
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no way to that machine from here."
+	case errors.As(err, &wait) && wait.Timeout():
+		return "the connection took too long."
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "it broke the connection off."
+	}
+	return err.Error()
 }
 
 // loaded lists the models in the server's memory.
