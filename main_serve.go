@@ -25,6 +25,7 @@ import (
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
+	"holdfast/engine/health"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
@@ -308,13 +309,13 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
 		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
 		asks := runlog.NewGuarded(asked.room, guard)
-		news := notice.NewGuarded(told, guard)
-		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Log: log, Dev: o.develop.gallery,
+		news, well := notice.NewGuarded(told, guard), health.NewGuarded(health.New(store), guard)
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Health: well, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Log: log,
+		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Health: well, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, pages, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
+	"holdfast/engine/health"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/runlog"
@@ -37,6 +38,7 @@ type Options struct {
 	Files      *file.Guarded
 	Runs       *runlog.Guarded
 	Notices    *notice.Guarded
+	Health     *health.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string
@@ -184,6 +186,8 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("POST /tokens/{id}/revoke", s.revokeToken),
 		form("GET /usage", s.usagePage),
 		form("GET /usage/export", s.exportUsage),
+		user("GET /system", s.systemPage),
+		user("POST /system/run-log", s.setRunLog),
 		user("POST /usage/limits", s.setLimits),
 	}
 }

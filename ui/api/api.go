@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/file"
+	"holdfast/engine/health"
 	"holdfast/engine/model"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
@@ -28,6 +29,7 @@ type Options struct {
 	Files      *file.Guarded
 	Settings   *site.Guarded
 	Runs       *runlog.Guarded
+	Health     *health.Guarded
 	Log        *slog.Logger
 	Version    string
 	// Store gives the store's state and the reason for it, "" when it is ok.
@@ -52,7 +54,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

@@ -52,6 +52,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take := func(s step) []byte { t.Helper(); return d.take(t, a, s) }
 	take(step{name: "openapi", method: "GET", path: "/openapi.json", status: 200, has: []string{`"openapi":"3.1.0"`, `/chats/{id}/stream`}})
 	take(step{name: "system", method: "GET", path: "/system", status: 200, has: []string{`"state":"ok"`, `"version":"test"`}})
+	take(step{name: "health", method: "GET", path: "/system/health", status: 200, has: []string{`"state":"ok"`, `"damages":[]`, `"disk_free_bytes":`}})
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
 	checkWorkspaces(t, take)
 	checkTokens(t, take)

@@ -30,3 +30,16 @@ func modelCalls() []specimen {
 		{"One that failed", "", []templ.Component{view.RunBody(body)}},
 	}
 }
+
+// systems are the system page well and in trouble.
+func systems() []specimen {
+	figures := []view.RunFact{{Name: "Database", Value: "212.4 MB"}, {Name: "Unused in it", Value: "18.0 MB"}, {Name: "Free on the disk", Value: "91.0 GB"}, {Name: "Damaged records", Value: "0"}}
+	return []specimen{
+		{"Well", "", []templ.Component{view.SystemHealth(view.SystemPage{Path: "/var/lib/holdfast", Figures: figures})}},
+		{"A full disk and damage", "", []templ.Component{view.SystemHealth(view.SystemPage{Problem: "The disk with the data directory is full",
+			Next: "Free some space on the file system of /var/lib/holdfast; writing goes on by itself, and nothing that was accepted is lost.", Figures: figures,
+			Damages: []view.DamageRow{{What: "message 1204 of chat 01932f5e-7c3a-7cc1-9a51-2f6f1c0d8e11", Href: "/gallery/", Reason: "the checksum does not fit", Next: "This chat can only be read up to there, others go on."},
+				{What: "term 00a1", Reason: "the record is cut", Next: "Only the search is affected; it is made anew."}}})}},
+		{"Run log on, off", "", []templ.Component{view.RunLogSection(view.RunLogForm{On: true}), view.RunLogSection(view.RunLogForm{})}},
+	}
+}

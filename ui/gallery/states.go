@@ -52,6 +52,7 @@ func sections() []section {
 			{"Model server away", "", []templ.Component{view.ServerSection(view.ModelsPage{Server: view.Server{Address: "127.0.0.1:11434", Problem: "The connection was refused."}})}}}},
 		{"Usage", []specimen{{"A limit: room left, reached", "", []templ.Component{view.AllowanceSection(*allowance(false)), view.AllowanceSection(*allowance(true))}}}},
 		{"Model calls", modelCalls()},
+		{"System", systems()},
 		{"Opened rows", []specimen{{"Source, difference, output, words", "", []templ.Component{view.RowBody(bodies()["source"]), view.RowBody(bodies()["diffs"]), view.RowBody(bodies()["output"]), view.RowBody(bodies()["lint"]), view.RowBody(bodies()["refused"])}}}},
 	}
 }

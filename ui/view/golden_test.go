@@ -58,6 +58,8 @@ func TestGolden(t *testing.T) {
 			usageTable("By chat", "Chat", []UsageRow{{Name: hostile, Href: "/chats/c", Sum: goldenColumns()[1].Sum}}, 2), sharesPlot("Tokens by model", []UsageRow{{Name: hostile, Sum: goldenColumns()[0].Sum}})),
 		"usage-limits": templ.Join(LimitsSection(LimitsForm{Rows: []LimitRow{{Who: "default", Name: "Everybody", Period: "month", Cost: "1.50"}, {Who: "user u", Name: hostile, Base: "as the role"}}}),
 			AllowanceSection(Allowance{Period: "week", Standing: chat.UsageStanding{SpentMicros: 5, LimitMicros: 5, SpentTokens: 1, LimitTokens: chat.NoLimit}})),
+		"system": templ.Join(SystemHealth(SystemPage{Path: "/d", Figures: []RunFact{{Name: "Database", Value: "1 MB"}}}), SystemHealth(SystemPage{Problem: hostile, Next: "Free some space.",
+			Damages: []DamageRow{{What: hostile, Href: "/chats/c", Reason: hostile, Next: "Restore."}}}), RunLogSection(RunLogForm{On: true}), RunLogSection(RunLogForm{})),
 		"runs": templ.Join(RunsTable(RunsPage{Runs: []RunRow{{Href: "/chats/c/runs/1", When: "2 Jan, 15:04:05", Purpose: "Turn", Model: hostile, In: "372", Out: "9", First: "0.1 s", Took: "2.0 s", State: "whole", Icon: "i-check", Tone: "ok"}},
 			More: "/chats/c/runs?before=1", Left: "1 damaged entry cannot be shown."}), RunsTable(RunsPage{}),
 			RunBody(RunPage{Run: RunRow{State: "failed", Icon: "i-fail"}, Problem: hostile, Reasoning: hostile, Answer: hostile, Calls: []RunCall{{Name: hostile, Args: text.Source("request.json", "1\t{}")}},

@@ -1,0 +1,5 @@
+package health
+
+import "holdfast/engine/account"
+
+var policyReport = account.Admin[ReportInput]()
