@@ -16,6 +16,9 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
 
   holdfast [serve] [flags]          serve the web interface; holdfast serve -h lists the flags
   holdfast chat [flags] [PROMPT|-]  send a prompt and print the answer
+  holdfast export CHAT|--all DIR [flags]
+                                    transcripts, to read or to import
+  holdfast import FILE|-            a chat from an exported file
   holdfast token create|list|revoke|login [flags]
                                     API tokens, and one-time login links
   holdfast user list|add|role|password|disable|enable|remove [flags]
@@ -32,6 +35,10 @@ func Run(ctx context.Context, command string, args []string, std IO) error {
 		return err
 	case "chat":
 		return runChat(ctx, args, std)
+	case "export":
+		return runExport(ctx, args, std)
+	case "import":
+		return runImport(ctx, args, std)
 	case "token":
 		return runToken(ctx, args, std)
 	case "user":

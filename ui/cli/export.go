@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"holdfast/engine/chat"
+	"holdfast/ui/api/client"
+)
+
+const exportUsage = `holdfast export CHAT [--format markdown|json]
+holdfast export --all DIR [--format markdown|json]
+holdfast import FILE|-
+
+export prints a chat's transcript on stdout, or writes one file per chat into a new or empty folder, archived chats too. markdown is to be
+read, json (the default with --all) can be imported. import makes a chat at rest of a json file, and prints its id.
+All take --data DIR or --server URL, which say where the appliance is.
+`
+
+// exportCommand is what the flags of export say.
+type exportCommand struct {
+	place
+	all, format string
+	std         IO
+}
+
+func runExport(ctx context.Context, args []string, std IO) error {
+	x := exportCommand{std: std}
+	set := flag.NewFlagSet("export", flag.ContinueOnError)
+	x.flags(set)
+	set.StringVar(&x.all, "all", "", "")
+	set.StringVar(&x.format, "format", "", "")
+	rest, err := parse(set, args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err := io.WriteString(std.Out, exportUsage)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if x.format != "" && x.format != client.ExportMarkdown && x.format != client.ExportJSON {
+		return usage("--format is markdown or json")
+	}
+	if (x.all == "") != (len(rest) == 1) || len(rest) > 1 {
+		return usage("export takes the id of a chat, or --all with a folder")
+	}
+	api, err := x.connect()
+	if err != nil {
+		return x.failed("export", err)
+	}
+	defer api.Close()
+	if x.all != "" {
+		return x.failed("export", x.everything(ctx, api))
+	}
+	return x.failed("export "+rest[0], x.one(ctx, api, chat.ID(rest[0])))
+}
+
+// one prints a transcript.
+func (x *exportCommand) one(ctx context.Context, api *client.Client, id chat.ID) error {
+	format := x.format
+	if format == "" {
+		format = client.ExportMarkdown
+	}
+	text, err := exported(ctx, api, id, format)
+	if err != nil {
+		return err
+	}
+	if format == client.ExportMarkdown {
+		text = []byte(plain(string(text)))
+	}
+	_, err = x.std.Out.Write(text)
+	return err
+}
+
+func exported(ctx context.Context, api *client.Client, id chat.ID, format string) ([]byte, error) {
+	r, err := api.Export(ctx, id, format)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(r)
+	return text, errors.Join(err, r.Close())
+}
+
+// everything writes each chat into a file of its own. One that cannot be read does not keep the others back, but is said in the end.
+func (x *exportCommand) everything(ctx context.Context, api *client.Client) error {
+	format, ending := x.format, ".json"
+	if format == "" {
+		format = client.ExportJSON
+	}
+	if format == client.ExportMarkdown {
+		ending = ".md"
+	}
+	if err := os.MkdirAll(x.all, 0o700); err != nil {
+		return err
+	}
+	if there, err := os.ReadDir(x.all); err != nil || len(there) > 0 {
+		return errors.Join(err, usage("the folder "+x.all+" is not empty"))
+	}
+	done, failed := 0, []error{}
+	for _, query := range []string{"", "archived:true"} {
+		q := client.ChatQuery{Text: query, Limit: 200}
+		for more := true; more; {
+			page, err := api.Chats(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, c := range page.Chats {
+				q.AfterID = c.ID
+				text, err := exported(ctx, api, c.ID, format)
+				if err == nil {
+					err = os.WriteFile(filepath.Join(x.all, string(c.ID)+ending), text, 0o600)
+				}
+				if err != nil {
+					failed = append(failed, fmt.Errorf("chat %s: %w", c.ID, err))
+					continue
+				}
+				done++
+			}
+			more = page.HasMore
+		}
+	}
+	if _, err := fmt.Fprintf(x.std.Out, "%d chats written to %s\n", done, x.all); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+func runImport(ctx context.Context, args []string, std IO) error {
+	var where place
+	set := flag.NewFlagSet("import", flag.ContinueOnError)
+	where.flags(set)
+	rest, err := parse(set, args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err := io.WriteString(std.Out, exportUsage)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usage("import takes one file, or - for stdin")
+	}
+	file, err := readImport(rest[0], std.In)
+	if err != nil {
+		return err
+	}
+	api, err := where.connect()
+	if err != nil {
+		return where.failed("import", err)
+	}
+	defer api.Close()
+	c, err := api.Import(ctx, file)
+	if err != nil {
+		return where.failed("import "+rest[0], err)
+	}
+	_, err = fmt.Fprintln(std.Out, c.ID)
+	return err
+}
+
+// maxImport is what an appliance takes, in bytes.
+const maxImport = 64 << 20
+
+func readImport(name string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, &Exit{Code: CodeNotFound, Message: "import: " + err.Error()}
+		}
+		defer f.Close()
+		in = f
+	}
+	file, err := io.ReadAll(io.LimitReader(in, maxImport+1))
+	if err == nil && len(file) > maxImport {
+		return nil, usage("the file is larger than 64 MiB")
+	}
+	return file, err
+}
