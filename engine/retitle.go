@@ -54,6 +54,7 @@ func (e *Engine) Title(ctx context.Context, _ chat.Principal, in TitleInput) (Ti
 	if users == 0 {
 		return out, &chat.Error{Kind: chat.KindWrongState, Message: "There is nothing to name yet.", Detail: "Send a message first."}
 	}
+	ctx = chat.WithOrigin(ctx, chat.Origin{Chat: c.ID, Purpose: chat.UsageTitle})
 	started := e.now()
 	small := e.small(ctx, config)
 	title, counts, err := quick.Title(ctx, e.model, small.Request(), first, lastTurns(history, recentTurns))
