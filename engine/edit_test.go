@@ -226,3 +226,30 @@ func TestAnEditForgetsWhatTheRecordSaid(t *testing.T) {
 		t.Errorf("%v %v", reads, err)
 	}
 }
+
+// case 15
+func TestCase15AnEditGivesNothingBack(t *testing.T) {
+	r := newRig(t, setup{config: priced, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		if p.User() == "three" {
+			return stalled(scripted.Words("on and on"))
+		}
+		return echo(p)
+	}}})
+	id := r.create("one")
+	r.rest(id)
+	r.send(id, "two", "")
+	v := r.rest(id)
+	sum := r.cost(id)
+	if sum.Requests != 2 || sum.CostMicros == 0 {
+		t.Fatalf("%+v", sum)
+	}
+	out := r.edit(id, v.Messages[0].ID, "three")
+	r.until(id, "streamed text", streamed("on and on"))
+	if got := r.cost(id); got != sum {
+		t.Errorf("after the edit it costs %+v, before %+v", got, sum)
+	}
+	r.limit(sum.CostMicros, chat.NoLimit)
+	if _, err := r.tryEdit(id, out.Message.ID, "four"); !isKind(err, chat.KindUsageLimit) {
+		t.Errorf("the limit no longer holds: %v", err)
+	}
+}
