@@ -72,14 +72,19 @@ func rawly(t *testing.T, a *appliance, q asked) (*http.Response, string) {
 func signIn(t *testing.T, a *appliance) string {
 	t.Helper()
 	res, _ := rawly(t, a, asked{method: "GET", path: strings.TrimPrefix(a.link, a.url)})
-	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" || len(res.Cookies()) != 1 {
+	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" || len(res.Cookies()) != 2 {
 		t.Fatalf("the link: %d %v", res.StatusCode, res.Header)
 	}
-	c := res.Cookies()[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
-		t.Errorf("the cookie is %+v", c)
+	session := ""
+	for _, c := range res.Cookies() {
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Domain != "" {
+			t.Errorf("the cookie is %+v", c)
+		}
+		if !strings.HasSuffix(c.Name, "_device") {
+			session = c.Name + "=" + c.Value
+		}
 	}
-	return c.Name + "=" + c.Value
+	return session
 }
 
 // guarded are requests to one route of each kind, with a chat's id.
@@ -207,10 +212,11 @@ func Test29NoCredential(t *testing.T) {
 		}
 	}
 	t.Logf("%d routes of the API", count)
-	for path, want := range map[string]int{"/": 303, "/chats/" + id: 303, "/models": 303, "/workspaces": 303, "/tokens": 303, "/chats/" + id + "/stream": 204, "/list/stream": 204,
-		"/models/stream": 204, "/login": 200, "/healthz": 200, "/readyz": 200} {
+	for path, want := range map[string]int{"/": 303, "/chats/" + id: 303, "/models": 303, "/workspaces": 303, "/tokens": 303, "/chats/" + id + "/stream": 200, "/list/stream": 200,
+		"/models/stream": 200, "/login": 200, "/healthz": 200, "/readyz": 200} {
 		res, body := rawly(t, a, asked{method: "GET", path: path})
-		if res.StatusCode != want || want == 303 && res.Header.Get("Location") != "/login" || strings.Contains(body, "Hello!") {
+		if res.StatusCode != want || want == 303 && res.Header.Get("Location") != "/login" || strings.Contains(body, "Hello!") ||
+			strings.HasSuffix(path, "/stream") && !strings.Contains(body, "/login") {
 			t.Errorf("GET %s: %d to %q", path, res.StatusCode, res.Header.Get("Location"))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/metric"
+	"holdfast/engine/health"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/runlog"
@@ -43,7 +44,7 @@ var commands = map[rule]map[string]string{
 	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search",
 		"site": "Advisor Classifier", "usage": "Limits", "workspace": "List"},
 	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold"},
-	admins:       {"account": "ListUsers GetUser", "usage": "Overall Users"},
+	admins:       {"account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
 	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier", "usage": "SetLimits", "workspace": "Create"},
 	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "usage": "ChatCost", "workspace": "Get Paths Text"},
@@ -102,6 +103,7 @@ func guarded() map[string]reflect.Value {
 	}, metric.New())
 	all := map[string]reflect.Value{}
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
+		"health": health.NewGuarded(nil, g),
 		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
