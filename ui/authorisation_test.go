@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
-	"holdfast/engine/metric"
 	"holdfast/engine/health"
+	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/runlog"
@@ -104,7 +104,7 @@ func guarded() map[string]reflect.Value {
 	all := map[string]reflect.Value{}
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"health": health.NewGuarded(nil, g),
-		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"model":  model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
 	}
