@@ -191,6 +191,6 @@ func TestBrowserTokens(t *testing.T) {
 	}
 	p.allow("401")
 	p.fill("#code", "rubbish")
-	p.press("main", "Sign in")
+	p.press("form:has(#code)", "Sign in with it")
 	p.until(`document.getElementById('login-error').textContent.trim().length>10`)
 }
