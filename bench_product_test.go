@@ -322,6 +322,8 @@ func (p *product) model() {
 	p.call(http.MethodGet, "/api/v1/models", nil, &out)
 	for _, m := range out.Models {
 		if m.Model == benchModel {
+			// Judging a Turn would be a second call of the model, as naming a Chat would.
+			p.call(http.MethodPut, "/api/v1/chats/config/classifier", map[string]any{"enabled": false, "candidates": []string{}}, nil)
 			return
 		}
 	}

@@ -46,8 +46,8 @@ import (
 	"holdfast/ui/gate"
 )
 
-// gcPercent trades a heap of three times what lives for two thirds of the collector's time; what lives is small.
-const gcPercent = 200
+// gcPercent trades some memory for the collector's time; what lives is small.
+const gcPercent = 140
 
 // shutdownTime bounds a graceful stop.
 const shutdownTime = 10 * time.Second
