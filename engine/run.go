@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
@@ -256,15 +255,3 @@ func (r *run) assistant(parts []chat.Part) chat.Message {
 
 // interrupted says whether the run was told to stop, whatever the cause.
 func (r *run) interrupted() bool { return r.ctx.Err() != nil }
-
-// sleep waits, or returns the cause that ends the run.
-func (r *run) sleep(d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
-	}
-}

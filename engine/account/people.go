@@ -156,7 +156,7 @@ type DeleteUserOutput struct{}
 // DeleteUser removes a person who is disabled, with their chats, workspaces, sessions and tokens; what they used stays in the sums.
 // KindWrongState for one who is not disabled or for whom something still runs.
 func (r *Room) DeleteUser(ctx context.Context, p chat.Principal, in DeleteUserInput) (DeleteUserOutput, error) {
-	who, err := r.GetUser(ctx, p, GetUserInput{ID: in.ID})
+	who, err := r.GetUser(ctx, p, GetUserInput(in))
 	if err != nil {
 		return DeleteUserOutput{}, err
 	}
