@@ -214,8 +214,8 @@ func TestBrowserNothingShifts(t *testing.T) {
 	p.open(a.url + "/?start=1")
 	p.start("write an essay")
 	// What shifts without a node of the document is a marker or a caret of the text.
-	p.eval(`(()=>{window.shifts=[];const prose=n=>!n||(n.closest?n:n.parentElement)?.closest('#log .prose');new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)
-window.shifts.push({value:e.value,text:e.sources.some(s=>prose(s.node)),where:e.sources.map(s=>(s.node?.id||s.node?.className||s.node?.nodeName)+' '+JSON.stringify(s.previousRect)+' '+JSON.stringify(s.currentRect)).join(', ')})}).observe({type:'layout-shift',buffered:true})})()`)
+	p.eval(`(()=>{window.shifts=[];const prose=({node:n,currentRect:r})=>n?(n.closest?n:n.parentElement)?.closest('#log .prose'):r.top<document.getElementById('phase').getBoundingClientRect().top;new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)
+window.shifts.push({value:e.value,text:e.sources.some(prose),where:e.sources.map(s=>(s.node?.id||s.node?.className||s.node?.nodeName)+' '+JSON.stringify(s.previousRect)+' '+JSON.stringify(s.currentRect)).join(', ')})}).observe({type:'layout-shift',buffered:true})})()`)
 	p.shows("#log", "The end of it.")
 	p.rests()
 	if shifts := p.eval(`window.shifts.filter(s=>s.text).map(s=>s.value+' '+s.where).join('\n')`); shifts != "" {
