@@ -143,7 +143,7 @@ browser: build $(AXE) chromium
 
 shots: build chromium
 	@set -eu; $(call tagged,browser); mkdir -p docs/screenshots; set -x; \
-	$(BIN) $(CHROMIUM) HOLDFAST_SHOTS='$(CURDIR)/docs/screenshots' go test -count=1 -tags browser -p 1 -timeout 15m -run '[Ss]hot' $$dirs
+	$(BIN) $(CHROMIUM) HOLDFAST_SHOTS='$(CURDIR)/docs/screenshots' go test -count=1 -tags browser -p 1 -timeout 15m -run '[Ss]hot' .
 
 # First the harness with the tag bench, which writes the report, then the benchmarks of the rooms.
 bench: build
