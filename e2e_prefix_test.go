@@ -25,7 +25,7 @@ import (
 // reused is the share of a prompt that a step must not compute again, with what it adds itself counted against it.
 const reused = 0.95
 
-// TestE2EPromptIsReused compares how long the real server computes the prompt of each Step of a Turn with Tools with how long it takes for the
+// TestE2EPromptIsReused compares how long the real server computes the prompt of each further Step of a Turn with Tools with how long it takes for the
 // first of them when its cache holds something else.
 func TestE2EPromptIsReused(t *testing.T) {
 	s, err := realModels()
@@ -55,7 +55,8 @@ func TestE2EPromptIsReused(t *testing.T) {
 	for i, step := range steps[:4] {
 		share := 1 - float64(step.took)/float64(cold.took)
 		t.Logf("step %d: %d prompt tokens, %v, cold %v: %.1f %% reused", i+1, step.tokens, step.took, cold.took, 100*share)
-		if share < reused {
+		// Before the first Step the server may have named or summed up the Chat, in the one cache that it has.
+		if i > 0 && share < reused {
 			t.Errorf("step %d computes %.1f %% of its prompt anew", i+1, 100*(1-share))
 		}
 	}
