@@ -214,14 +214,17 @@ func TestBrowserNothingShifts(t *testing.T) {
 	p.open(a.url + "/?start=1")
 	p.start("write an essay")
 	// What shifts without a node of the document is a marker or a caret of the text.
-	p.eval(`(()=>{window.shifts=[];const prose=({node:n,currentRect:r})=>n?(n.closest?n:n.parentElement)?.closest('#log .prose'):r.top<document.getElementById('phase').getBoundingClientRect().top;new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)
-window.shifts.push({value:e.value,text:e.sources.some(prose),where:e.sources.map(s=>(s.node?.id||s.node?.className||s.node?.nodeName)+' '+JSON.stringify(s.previousRect)+' '+JSON.stringify(s.currentRect)).join(', ')})}).observe({type:'layout-shift',buffered:true})})()`)
+	p.eval(`(()=>{window.shifts=[];const phase=r=>{const p=document.getElementById('phase').getBoundingClientRect();return r.top>=p.top&&r.bottom<=p.bottom};const prose=({node:n,currentRect:r})=>n?(n.closest?n:n.parentElement)?.closest('#log .prose'):r.top<document.getElementById('phase').getBoundingClientRect().top;new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)
+window.shifts.push({value:e.value,text:e.sources.some(prose),phase:e.sources.every(s=>phase(s.currentRect)),where:e.sources.map(s=>(s.node?.id||s.node?.className||s.node?.nodeName)+' '+JSON.stringify(s.previousRect)+' '+JSON.stringify(s.currentRect)).join(', ')})}).observe({type:'layout-shift',buffered:true})})()`)
 	p.shows("#log", "The end of it.")
 	p.rests()
 	if shifts := p.eval(`window.shifts.filter(s=>s.text).map(s=>s.value+' '+s.where).join('\n')`); shifts != "" {
 		t.Errorf("what is read shifted:\n%s", shifts)
 	}
 	// Words that change in a head of reasoning, the line of the phase and the sidebar may move what stands behind them.
+	if sum := p.eval(`window.shifts.filter(s=>!s.phase).reduce((n,s)=>n+s.value,0).toFixed(3)`); sum != "0.000" {
+		t.Errorf("outside of the line of the phase the page shifted by %s:\n%s", sum, p.eval(`window.shifts.map(s=>s.value+' '+s.where).join('\n')`))
+	}
 	if sum := p.eval(`window.shifts.reduce((n,s)=>n+s.value,0).toFixed(2)`); sum != "0.00" {
 		t.Errorf("the page shifted by %s:\n%s", sum, p.eval(`window.shifts.map(s=>s.value+' '+s.where).join('\n')`))
 	}
