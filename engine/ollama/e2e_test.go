@@ -70,6 +70,7 @@ func TestRealServer(t *testing.T) {
 	t.Run("tool call, result, final text", func(t *testing.T) { realTurn(t, a) })
 	t.Run("length and window", func(t *testing.T) { realLimits(t, a) })
 	t.Run("cancel", func(t *testing.T) { realCancel(t, a) })
+	t.Run("small calls cut", func(t *testing.T) { realCut(t, a) })
 	t.Run("queue", func(t *testing.T) { realQueue(t, a) })
 	t.Run("refusals", func(t *testing.T) { realRefusals(t, a) })
 	t.Run("runner killed", func(t *testing.T) { realKill(t, a, s) })
@@ -349,5 +350,24 @@ func realGone(t *testing.T, a *Adapter, s *server) {
 	_, _, err = listen(t, t.Context(), a, request("say hello"))
 	if f := fault(t, err); f.Status != 0 || !strings.Contains(f.Error(), "connection refused") {
 		t.Error(f)
+	}
+}
+
+// realCut cancels small calls at all moments, as Turns do; the server must answer after each.
+func realCut(t *testing.T, a *Adapter) {
+	small := request("say hello")
+	small.Class, small.Tools, small.MaxTokens = chat.ClassQuick, nil, 64
+	small.Format = json.RawMessage(`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
+	for round := range 200 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(round*300)*time.Microsecond)
+		// How a cancelled call ends is tested elsewhere.
+		_, _, _ = listen(t, ctx, a, small)
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+		_, _, err := listen(t, ctx, a, request("say hello"))
+		cancel()
+		if err != nil {
+			t.Fatalf("after the call that was cancelled in round %d: %v", round, err)
+		}
 	}
 }

@@ -78,8 +78,22 @@ func (c *call) give(d chat.Delta) error {
 	return nil
 }
 
+// formatGrace is how long a call with a Format may go on after it was cancelled.
+const formatGrace = 5 * time.Second
+
+// wire is the context of the request itself. A server whose runner is cut off in a reply with a Format may answer nobody any more (seen with
+// 0.11.4), so such a call, which is small, first gets time to end.
+func (c *call) wire(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.req.Format == nil {
+		return context.WithCancel(ctx)
+	}
+	wire, stop := context.WithCancel(context.WithoutCancel(ctx))
+	detach := context.AfterFunc(ctx, func() { time.AfterFunc(formatGrace, stop) })
+	return wire, func() { detach(); stop() }
+}
+
 func (c *call) run(ctx context.Context) (chat.Reply, error) {
-	ctx, stop := context.WithCancel(ctx)
+	wire, stop := c.wire(ctx)
 	defer stop()
 	if err := c.give(chat.Delta{Phase: chat.PhaseReading}); err != nil {
 		return chat.Reply{}, err
@@ -102,7 +116,10 @@ func (c *call) run(ctx context.Context) (chat.Reply, error) {
 	if c.req.Sent != nil {
 		c.req.Sent(c.a.base+"/api/chat", body)
 	}
-	resp, err := c.open(ctx, stop, body)
+	if ctx.Err() != nil {
+		return chat.Reply{}, context.Cause(ctx)
+	}
+	resp, err := c.open(wire, stop, body)
 	if err != nil {
 		return chat.Reply{}, err
 	}
