@@ -127,7 +127,7 @@ func Test26AlienHost(t *testing.T) {
 
 func Test27CrossSiteWrites(t *testing.T) {
 	a, p := onReal(t, launch{})
-	k := p.ask("scripted", "say one thing")
+	k := p.ask("scripted", "say hello")
 	k.rests("waiting")
 	cookie := signIn(t, a)
 	before := k.now().Version

@@ -186,19 +186,13 @@ type reading struct {
 // ask starts a chat with the model and follows it.
 func (p *person) ask(model, text string) *talk {
 	p.t.Helper()
-	return p.askTitled("a chat", model, text)
-}
-
-// askTitled is ask for a chat with a title; with "" the model is asked for one.
-func (p *person) askTitled(title, model, text string) *talk {
-	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), turnLimit)
 	defer cancel()
 	id, known := p.model[model]
 	if !known {
 		p.t.Fatalf("no model config of %s was made: %v", model, p.model)
 	}
-	c, err := p.c.CreateChat(ctx, client.ChatCreate{Title: title, Content: client.Text(text), WorkspaceID: p.space, ModelConfigID: id})
+	c, err := p.c.CreateChat(ctx, client.ChatCreate{Title: "a chat", Content: client.Text(text), WorkspaceID: p.space, ModelConfigID: id})
 	if err != nil {
 		p.t.Fatal(err)
 	}

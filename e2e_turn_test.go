@@ -210,7 +210,7 @@ func TestE2ECancel(t *testing.T) {
 
 func TestE2ETitle(t *testing.T) {
 	_, p := onReal(t, launch{})
-	k := p.askTitled("", "scripted", "say hello")
+	k := p.ask("scripted", "say hello")
 	k.rests(chat.Waiting)
 	eventually(t, turnLimit, "a title by the model", func() bool { return k.now().Title == "A scripted title" })
 	if k.last() == gguf.Fallback {
