@@ -130,6 +130,7 @@ func Test27CrossSiteWrites(t *testing.T) {
 	k := p.ask("scripted", "say hello")
 	k.rests("waiting")
 	cookie := signIn(t, a)
+	eventually(t, turnLimit, "the title", func() bool { return k.now().Title == "A scripted title" })
 	before := k.now().Version
 	for name, headers := range map[string]map[string]string{
 		"a form":         {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Content-Type": "application/x-www-form-urlencoded"},

@@ -82,7 +82,6 @@ func ownScripts() []gguf.Script {
 	lost := chat.TextSwallowed(names)
 	return []gguf.Script{
 		nudged("swallowed call", lost), nudged("half a call", chat.TextEmpty), nudged("empty", chat.TextEmpty),
-		{Key: "say one thing", Text: "This single sentence comes in several chunks of text."},
 		{Key: tale, Parts: parts, Loop: true},
 		{Key: "three small steps", Text: run("list_files", `{"path": "."}`)},
 		{Key: "three small steps+", Text: run("list_files", `{"path": "./"}`)},
@@ -148,11 +147,6 @@ func meet(t *testing.T, a *appliance) *person {
 		t.Fatal(err)
 	}
 	p.space = w.ID
-	// The real server stops answering for good when a small call is cancelled at the wrong moment, as each next Turn does.
-	off := false
-	if err := c.UpdateChatClassifierConfig(ctx, client.ClassifierUpdate{Enabled: &off}); err != nil {
-		t.Fatal(err)
-	}
 	models, err := c.Models(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +186,7 @@ func (p *person) ask(model, text string) *talk {
 	if !known {
 		p.t.Fatalf("no model config of %s was made: %v", model, p.model)
 	}
-	c, err := p.c.CreateChat(ctx, client.ChatCreate{Title: "a chat", Content: client.Text(text), WorkspaceID: p.space, ModelConfigID: id})
+	c, err := p.c.CreateChat(ctx, client.ChatCreate{Content: client.Text(text), WorkspaceID: p.space, ModelConfigID: id})
 	if err != nil {
 		p.t.Fatal(err)
 	}

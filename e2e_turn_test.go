@@ -28,7 +28,7 @@ func TestE2ETurns(t *testing.T) {
 		calls            []string
 		last             string
 	}{
-		{"text", "scripted", "say one thing", nil, "This single sentence comes in several chunks of text."},
+		{"text", "scripted", "say hello", nil, "Hello! I am a scripted model and I reply in several chunks."},
 		{"a tool call, its result, the final text", "scripted", "read hello.txt", []string{"read_file"}, "I have read hello.txt and it is fine."},
 		{"two steps", "scripted", "look and read", []string{"list_files", "read_file"}, "Two steps are finished."},
 		{"two calls in one step", "scripted", "two calls", []string{"read_file", "list_files"}, "Both calls came back."},
