@@ -59,14 +59,14 @@ function toast(text) {
 }
 
 // Scrolling: the page follows the text only while the reader is at its end.
-let box, atEnd = true, frame = 0, last = 0, tall = 0, acted = 0
+let box, atEnd = true, frame = 0, last = 0
 const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < 48
 function end(on) {
   atEnd = on
   box.classList.toggle('is-following', on)
 }
 function down() {
-  box.scrollTop = tall = box.scrollHeight
+  box.scrollTop = box.scrollHeight
   last = box.scrollTop
 }
 function follow() {
@@ -79,17 +79,14 @@ function toEnd() {
   $('below').classList.add('is-off')
   down()
 }
-// Text that came since the last frame makes the end farther away without anybody scrolling: only a way upwards ends the following, and only the
-// reader's: where heights above change, the browser moves up by itself.
+// Text that came since the last frame makes the end farther away without anybody scrolling: only a way upwards ends the following.
 function scrolled() {
-  const top = box.scrollTop, reader = box.scrollHeight === tall || performance.now() - acted < 1000
+  const top = box.scrollTop
   if (near() || opening) {
     end(true)
     $('below').classList.add('is-off')
-  } else if (reader && top < last - 1) end(false)
-  else if (atEnd) return down()
+  } else if (top < last - 1) end(false)
   last = top
-  tall = box.scrollHeight
   if (top < 2 * box.clientHeight) older()
 }
 let loading = false
@@ -127,7 +124,7 @@ function watchTranscript() {
   if (opening) down()
   end(near())
   settle(box.scrollHeight, 0, 0)
-  for (const by of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false; acted = performance.now() }, { passive: true, capture: true })
+  for (const by of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false }, { once: true, passive: true, capture: true })
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
   const touched = () => {
