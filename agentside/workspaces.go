@@ -54,9 +54,8 @@ type workspace struct {
 	processes *proc.Scope
 }
 
-func (w *workspace) Record() chat.WorkspaceRecord { return w.record }
-func (w *workspace) Files() chat.Files            { return w.files }
-func (w *workspace) Processes() chat.Processes    { return w.processes }
+func (w *workspace) Files() chat.Files         { return w.files }
+func (w *workspace) Processes() chat.Processes { return w.processes }
 
 // New ends what an appliance that crashed with the same State left running, which can take five seconds.
 func New(ctx context.Context, o Options) (*Workspaces, error) {

@@ -60,11 +60,10 @@ func newBench(t *testing.T, env ...string) *bench {
 			t.Errorf("after close: %v %v", left, err)
 		}
 		// Goroutines end a moment after what they signal.
-		for range 1000 {
+		for late := time.Now().Add(10 * time.Second); time.Now().Before(late); runtime.Gosched() {
 			if runtime.NumGoroutine() <= before {
 				return
 			}
-			runtime.Gosched()
 		}
 		if n := runtime.NumGoroutine(); n > before {
 			stack := make([]byte, 1<<16)

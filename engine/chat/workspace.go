@@ -33,7 +33,6 @@ type Workspaces interface {
 
 // Workspace is a place with files where Tools act.
 type Workspace interface {
-	Record() WorkspaceRecord
 	Files() Files
 	Processes() Processes
 }
