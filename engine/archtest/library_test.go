@@ -24,6 +24,7 @@ var libraryTable = []library{
 	{"github.com/microcosm-cc/bluemonday", []string{"ui/text"}},
 	{"github.com/aymanbagabas/go-udiff", []string{"agentside/files", "ui"}},
 	{"github.com/fsnotify/fsnotify", []string{"agentside/wctx"}},
+	{"go.yaml.in/yaml/v3", []string{"agentside/wctx"}},
 	{"github.com/mark3labs/mcp-go", []string{"tools/mcp"}},
 	// Ids are made where records are made.
 	{"github.com/google/uuid", []string{"engine/...", "agentside/...", "ui/...", "tools/...", "."}},

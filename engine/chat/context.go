@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 )
 
@@ -97,20 +98,34 @@ type Snapshot struct {
 	Error string `json:"error,omitempty"`
 }
 
+// SourceAct is what Context.Source does with a path.
+type SourceAct string
+
+const (
+	SourceFind   SourceAct = "find"
+	SourceAdd    SourceAct = "add"
+	SourceRemove SourceAct = "remove"
+)
+
 // Context is the live workspace context of one Workspace.
 type Context interface {
 	// Snapshot gives the published one at once, whatever a scan is doing.
 	Snapshot() Snapshot
 	// Watch is touched, without payload, after each publication. The func ends the subscription and may be called twice.
 	Watch() (<-chan struct{}, func())
-	// Resync scans and gives what is published then. When ctx ends it gives the live Snapshot and the context's error.
+	// Resync scans and gives what is published then. When ctx ends it gives the live Snapshot and the context's error, after the end
+	// of the Workspace the last Snapshot and ErrContextClosed.
 	Resync(ctx context.Context) (Snapshot, error)
 	// Sources gives the paths that users added, in the order of adding, never nil.
 	Sources(ctx context.Context) ([]string, error)
-	// SetSource adds (on) or removes a path and gives its identity: clean and absolute, links unresolved. Adding again changes
-	// nothing. A path that is refused is KindInvalid, an unknown one KindNotFound, the 65th KindWrongState.
-	SetSource(ctx context.Context, path string, on bool) (string, error)
+	// Source finds, adds or removes a path and gives its identity: clean and absolute, links unresolved. Adding again changes
+	// nothing. A path that is refused is KindInvalid, one to find or remove that is not there KindNotFound (find gives its identity
+	// all the same), the 65th KindWrongState.
+	Source(ctx context.Context, path string, act SourceAct) (string, error)
 }
+
+// ErrContextClosed is what a Context gives whose Workspace has stopped.
+var ErrContextClosed = errors.New("the workspace has stopped")
 
 // AgentSink takes what comes from beside the files, of this machine and of Agents.
 type AgentSink interface {
