@@ -187,6 +187,9 @@ func (x *Tx) PutChat(c *chat.Chat) error {
 	if err := x.indexChat(id, h, old, found); err != nil {
 		return err
 	}
+	if err := x.movePin(id, c, found); err != nil {
+		return err
+	}
 	body, err := toJSON(storedChat{Chat: c})
 	if err != nil {
 		return err

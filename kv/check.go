@@ -193,6 +193,7 @@ type checkedChat struct {
 	head   chatHead
 	queued int
 	doomed bool
+	pin    []byte
 }
 
 func (c *checker) add(b bucket, key []byte, format string, args ...any) {
@@ -290,6 +291,9 @@ func (c *checker) chatRecords() error {
 			return
 		}
 		c.chats[toID(key)].queued = x.Queued
+		if c.chats[toID(key)].pin, err = pinOf(x); err != nil {
+			c.add(bChat, key, "its pin is not one that the store writes: %v", err)
+		}
 		want, err := headOf(x)
 		switch {
 		case err != nil:

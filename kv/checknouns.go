@@ -54,6 +54,7 @@ func (c *checker) nouns() error {
 		}),
 		c.each(bSite, c.siteValue),
 		c.uploads(),
+		c.snapshots(),
 	)
 }
 

@@ -66,6 +66,10 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 		_, err := tx.LinkFiles(otherChat, []chat.FileID{f.ID}, chat.MaxChatFiles)
 		return errors.Join(err, tx.PutChat(otherChat))
 	})
+	update(t, s, func(tx *Tx) error {
+		w := newID[chat.WorkspaceID]()
+		return errors.Join(tx.PutWorkspace(&chat.WorkspaceRecord{ID: w}), pinSnapshot(tx, otherChat, w, snapshotOf("AGENTS.md", "hello\n")))
+	})
 	for _, c := range []*chat.Chat{damagedChat, otherChat} {
 		for n := range 5 {
 			appendText(t, s, c.ID, fmt.Sprint("message ", n))

@@ -20,6 +20,9 @@
 // Terms. The term index of a search stands here as immutable segments per person and a state per Chat; what the terms are, engine/search
 // knows. It is derived: its blocks are binary, nothing that is acknowledged depends on them, and DropTerms may empty it at any time.
 //
+// Context. A Snapshot stands under its Workspace and the hash of its content, its files and skills beside it under theirs, so that one
+// edited file costs one file. Which one is the newest is a record; which one a Chat pins, its record says, and an index that moves with it.
+//
 // Sums. A usage entry is added up in the same transaction, by person and day, and by person, day and family; the check holds sums and
 // entries together. A sum that cannot be read is made anew by the next entry of its day.
 //

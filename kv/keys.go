@@ -45,8 +45,12 @@ const (
 	bTermChat    bucket = 26 // chat 16                       term state 32 | "\n" and a term of the title, each
 	bFile        bucket = 27 // file 16                       JSON File
 	bFileLink    bucket = 28 // chat 16 | file 16             JSON FileLink
+	bSnapshot    bucket = 29 // workspace 16 | address 32     JSON storedSnapshot; the address is the SHA-256 of its content
+	bContextText bucket = 30 // workspace 16 | sha256 32      JSON bytes; a file or skill that Snapshots of the Workspace name
+	bNewest      bucket = 31 // workspace 16                  JSON NewestSnapshot
+	bPin         bucket = 32 // chat 16                       workspace 16 | address 32; the Snapshot that the Chat pins
 
-	lastBucket = bFileLink
+	lastBucket = bPin
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -55,15 +59,16 @@ var bucketNames = [lastBucket + 1]string{
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
 	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
+	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
 }
 
 func (b bucket) String() string { return bucketNames[b] }
 
 // headSizes are the fixed bytes in front of a noun's JSON.
-var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize, bTermChat: termHeadSize}
+var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize, bTermChat: termHeadSize, bPin: pinHeadSize}
 
 // familyBuckets hold a Chat's own records under its id; they go with the Chat, the Chat's record last.
-var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bMark, bMessage}
+var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bPin, bMark, bMessage}
 
 const (
 	idSize   = 16
@@ -165,7 +170,8 @@ func hashKey(hash []byte) ([]byte, error) {
 func damageAt(b bucket, key []byte, reason string) Damage {
 	d := Damage{Noun: b.String(), Key: hex.EncodeToString(key), Reason: reason}
 	switch b {
-	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bFileLink, bTermChat:
+	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bFileLink, bTermChat,
+		bPin:
 		if len(key) >= idSize {
 			d.Chat = chat.ID(toID(key).String())
 		}

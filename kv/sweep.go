@@ -17,6 +17,7 @@ import (
 const (
 	keepUnreferenced = 24 * time.Hour
 	keepReceipts     = 24 * time.Hour
+	keepSnapshots    = 24 * time.Hour
 	keepReceiptCount = 10_000
 	keepCheckpoints  = 14 * 24 * time.Hour
 	// keepCheckpointBytes bounds the kept files; bytes that several Checkpoints share count for each.
@@ -25,12 +26,13 @@ const (
 
 // Swept says what a sweep removed.
 type Swept struct {
-	Families, Files, Receipts, LoginCodes, Checkpoints, Uploads int
+	Families, Files, Receipts, LoginCodes, Checkpoints, Uploads, Snapshots int
 }
 
 // Sweep removes what has had its time: hidden families, files that no record has named for 24 h, receipts that are older than 24 h and not
 // among the newest 10,000 of their person, login codes past their end, Checkpoints that are older than 14 days or, the oldest first,
-// beyond 1 GiB, Files that no Chat has had for 24 h. It works in small commits; call it hourly.
+// beyond 1 GiB, Files that no Chat has had for 24 h, Snapshots that nobody pins and that have not been the newest for 24 h. It works in
+// small commits; call it hourly.
 func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	var out Swept
 	var err error
@@ -47,6 +49,9 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 		return out, err
 	}
 	if out.Uploads, err = s.sweepUploads(ctx); err != nil {
+		return out, err
+	}
+	if out.Snapshots, err = s.sweepSnapshots(ctx); err != nil {
 		return out, err
 	}
 	out.Files, err = s.sweepFiles(ctx)

@@ -22,6 +22,8 @@ type User struct {
 	SignedIn *time.Time `json:"signed_in,omitempty"`
 	// CompactionThresholds are the person's own, in percent of the window by Model config; those of configs that are gone count for nothing.
 	CompactionThresholds map[ModelConfigID]int `json:"compaction_thresholds,omitempty"`
+	// ContextRefresh is what their Chats do when the context of the Workspace changes: RefreshManual ("" too) or RefreshAuto.
+	ContextRefresh string `json:"context_refresh,omitempty"`
 }
 
 // Threshold is the person's own compaction threshold for a Model config, nil for none.

@@ -65,6 +65,9 @@ type Chat struct {
 
 	Used  ContextUse `json:"used"`
 	Chain Chain      `json:"chain"`
+
+	// Context is the Snapshot of the Workspace that the Turns use; nil before the first one.
+	Context *ContextPin `json:"context,omitempty"`
 }
 
 // Lease makes one runner the owner of a Chat's run.
