@@ -78,6 +78,7 @@ assets:
 	mv $(DATASTAR).new $(DATASTAR)
 
 generate:
+	@$(call need,protoc,protobuf-compiler libprotobuf-dev,make generate)
 	@set -eu; templ=$$(go tool -n templ); \
 	for dir in $$(find . -name '*.templ' -exec dirname {} + | sort -u); do \
 	  said=$$("$$templ" generate -path "$$dir" 2>&1) || { echo "$$said" >&2; exit 1; }; done; \
@@ -108,9 +109,9 @@ house:
 generated:
 	@set -eu; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	find . \( -path ./.git -o -path ./bin -o -path ./dist \) -prune -o -type f \
-	  \( -name '*.go' -o -name '*.templ' -o -name go.mod -o -name go.sum -o -name Makefile \) -print0 | \
+	  \( -name '*.go' -o -name '*.templ' -o -name '*.proto' -o -name go.mod -o -name go.sum -o -name Makefile \) -print0 | \
 	  tar -c --null -T - | tar -x -C "$$tmp"; \
-	list() { find . -name testdata -prune -o \( -name '*_templ.go' -o -name '*_gen.go' \) -print | sort; }; \
+	list() { find . -name testdata -prune -o \( -name '*_templ.go' -o -name '*_gen.go' -o -name '*.pb.go' -o -name '*.connect.go' \) -print | sort; }; \
 	here=$$(list); cd "$$tmp"; list | xargs rm -f; \
 	$(MAKE) --no-print-directory generate; \
 	there=$$(list); cd "$(CURDIR)"; \

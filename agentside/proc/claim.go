@@ -14,10 +14,12 @@ type receipt struct {
 	workspace chat.WorkspaceID
 	digest    [sha256.Size]byte
 	info      chat.ProcessInfo
+	// fenced: there was no process, and there is to be none.
+	fenced bool
 }
 
 func (r receipt) isIn(s *Scope, id chat.ID) bool {
-	return r.workspace == s.workspace && (id == "" || id == r.info.ChatID)
+	return !r.fenced && r.workspace == s.workspace && (id == "" || id == r.info.ChatID)
 }
 
 // receipts are the newest 10,000, the oldest forgotten first.
@@ -32,15 +34,19 @@ func (r *receipts) get(id string) (receipt, bool) {
 }
 
 func (r *receipts) add(p *process) {
-	if r.byID == nil {
-		r.byID = map[string]receipt{}
-	}
 	info := p.info()
 	if len(info.Command) > 200 {
 		info.Command = strings.ToValidUTF8(info.Command[:200], "") + "..."
 	}
-	r.byID[p.req.ID] = receipt{workspace: p.scope.workspace, digest: digest(p.req), info: info}
-	r.order = append(r.order, p.req.ID)
+	r.put(p.req.ID, receipt{workspace: p.scope.workspace, digest: digest(p.req), info: info})
+}
+
+func (r *receipts) put(id string, of receipt) {
+	if r.byID == nil {
+		r.byID = map[string]receipt{}
+	}
+	r.byID[id] = of
+	r.order = append(r.order, id)
 	if len(r.order) > maxReceipts {
 		delete(r.byID, r.order[0])
 		r.order = r.order[1:]
@@ -54,7 +60,9 @@ func (m *Manager) claim(s *Scope, req chat.ProcessStart) (p *process, info chat.
 	if p := m.processes[req.ID]; p != nil {
 		return p, info, false, mayAttach(p.isIn(s, "") && p.req.ChatID == req.ChatID, digest(p.req) == digest(req), req.ID)
 	}
-	if r, ok := m.receipts.get(req.ID); ok {
+	if r, ok := m.receipts.get(req.ID); ok && r.fenced {
+		return nil, info, false, fail("conflict", "Process %s was ended before it began; it is not started any more.", req.ID)
+	} else if ok {
 		return nil, r.info, false, mayAttach(r.isIn(s, "") && r.info.ChatID == req.ChatID, r.digest == digest(req), req.ID)
 	}
 	total, ofChat := 0, 0

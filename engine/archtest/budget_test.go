@@ -65,11 +65,21 @@ func fileLines(t *tree) []measure {
 func falselyGenerated(t *tree) []string {
 	var out []string
 	for _, f := range t.files {
-		if f.generated && !strings.HasSuffix(f.path, "_templ.go") && !strings.HasSuffix(f.path, "_gen.go") {
+		if f.generated && !generatedName(f.path) {
 			out = append(out, f.path+" says that it is generated, but is named like a hand-written file")
 		}
 	}
 	return out
+}
+
+// generatedName: the name is one that our generators write (templ, guardgen, protoc and Connect).
+func generatedName(name string) bool {
+	for _, end := range []string{"_templ.go", "_gen.go", ".pb.go", ".connect.go"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
 }
 
 var functionBudget = rule{

@@ -26,6 +26,10 @@ var libraryTable = []library{
 	{"github.com/fsnotify/fsnotify", []string{"agentside/wctx"}},
 	{"go.yaml.in/yaml/v3", []string{"agentside/wctx"}},
 	{"github.com/mark3labs/mcp-go", []string{"tools/mcp"}},
+	{"connectrpc.com/connect", []string{"agentside/link/..."}},
+	{"google.golang.org/protobuf", []string{"agentside/link/..."}},
+	{"github.com/coder/websocket", []string{"agentside/link"}},
+	{"github.com/hashicorp/yamux", []string{"agentside/link"}},
 	// Ids are made where records are made.
 	{"github.com/google/uuid", []string{"engine/...", "agentside/...", "ui/...", "tools/...", "."}},
 	{"golang.org/x/crypto", []string{"engine/account"}},

@@ -12,6 +12,8 @@ type WorkspaceRecord struct {
 	Name      string      `json:"name"`
 	Kind      string      `json:"kind"`
 	Directory string      `json:"directory"`
+	// AgentID is the Agent of a Workspace of kind agent; "" until one has enrolled, and for others.
+	AgentID AgentID `json:"agent_id,omitempty"`
 	// Trusted: commands run without asking. Only admins set it.
 	Trusted   bool      `json:"trusted"`
 	CreatedAt time.Time `json:"created_at"`
@@ -38,7 +40,7 @@ type Workspace interface {
 }
 
 // FileError is how Files refuse; Kind is not_found, outside_workspace, not_regular, permission, is_directory, too_large,
-// binary, changed, no_match, protected, invalid, no_space.
+// binary, changed, no_match, protected, invalid, no_space; of a Workspace beside an Agent also unreachable.
 type FileError struct {
 	Kind string
 	Path string
@@ -198,6 +200,12 @@ type Processes interface {
 	Watch(id string) (<-chan struct{}, func())
 }
 
+// Fencer is a Processes that can make sure of an end before it has heard of the start.
+type Fencer interface {
+	// Fence sends terminate or kill as Signal does. A process that is not known yet, and is started later, is a conflict then.
+	Fence(ctx context.Context, chat ID, id string, signal string) error
+}
+
 // ProcessStart is a command to run. Workdir "" is the Workspace's directory.
 type ProcessStart struct {
 	ID         string
@@ -239,7 +247,9 @@ type ProcessOutput struct {
 	Log string
 }
 
-// ProcessError is how Processes refuse: Kind is not_found, exited, limit, invalid, spawn, closed, conflict.
+// ProcessError is how Processes refuse: Kind is not_found, exited, limit, invalid, spawn, closed, conflict; of a
+// Workspace beside an Agent also unreachable (nobody answers; the process may run) and restarted (the Agent is another one now, and
+// its processes are gone).
 type ProcessError struct {
 	Kind    string
 	Message string

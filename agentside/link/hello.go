@@ -1,0 +1,101 @@
+package link
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/agentside/link/wire"
+)
+
+// Major and Minor are the version of the protocol that this binary speaks. Another major version is another protocol.
+const (
+	Major = 1
+	Minor = 1
+)
+
+// Capabilities that a side may have.
+const (
+	CapProcesses = "proc/1"
+	CapFiles     = "files/1"
+	CapGit       = "git/1"
+	CapContext   = "context/1"
+	CapPush      = "context.push/1"
+)
+
+// sinceMinor is the minor version that brought a capability; those that are not named came with 0.
+var sinceMinor = map[string]int{CapPush: 1}
+
+// Hello is how a side presents itself.
+type Hello struct {
+	Major, Minor  int
+	Capabilities  []string
+	BootID        string
+	BinaryVersion string
+	OS, Arch      string
+	Shell         string
+	Sandbox       string
+}
+
+// VersionError is that the other side speaks another major version.
+type VersionError struct{ Ours, Theirs int }
+
+// Error names both numbers.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the other side speaks version %d of the link, this one version %d; both need the same: bring both to the same release", e.Theirs, e.Ours)
+}
+
+// Terms are what both sides of a link can do.
+type Terms struct {
+	Minor        int
+	Capabilities []string
+}
+
+// Has says whether both sides have a capability.
+func (t Terms) Has(capability string) bool { return slices.Contains(t.Capabilities, capability) }
+
+// Agree finds what two sides have in common. The lower minor version counts. A different major version is a *VersionError.
+func Agree(ours, theirs Hello) (Terms, error) {
+	if ours.Major != theirs.Major {
+		return Terms{}, &VersionError{Ours: ours.Major, Theirs: theirs.Major}
+	}
+	t := Terms{Minor: min(ours.Minor, theirs.Minor), Capabilities: []string{}}
+	for _, c := range ours.Capabilities {
+		if slices.Contains(theirs.Capabilities, c) && sinceMinor[c] <= t.Minor {
+			t.Capabilities = append(t.Capabilities, c)
+		}
+	}
+	slices.Sort(t.Capabilities)
+	return t, nil
+}
+
+// Bounds of what a Hello may hold.
+const (
+	maxCapabilities = 64
+	maxGreetingText = 128
+)
+
+// check refuses a Hello that no sound program sends.
+func (h Hello) check() error {
+	if len(h.Capabilities) > maxCapabilities {
+		return fmt.Errorf("a greeting names at most %d capabilities", maxCapabilities)
+	}
+	for _, text := range append([]string{h.BootID, h.BinaryVersion, h.OS, h.Arch, h.Shell, h.Sandbox}, h.Capabilities...) {
+		if len(text) > maxGreetingText || !printable(text) {
+			return fmt.Errorf("a text of a greeting has at most %d bytes and no control characters", maxGreetingText)
+		}
+	}
+	if h.BootID == "" {
+		return fmt.Errorf("a greeting names the run that it is of")
+	}
+	return nil
+}
+
+func (h Hello) toWire() *wire.Greeting {
+	return &wire.Greeting{Major: uint32(h.Major), Minor: uint32(h.Minor), Capabilities: h.Capabilities, BootId: h.BootID,
+		BinaryVersion: h.BinaryVersion, Os: h.OS, Arch: h.Arch, Shell: h.Shell, Sandbox: h.Sandbox}
+}
+
+func helloFrom(g *wire.Greeting) Hello {
+	return Hello{Major: int(g.GetMajor()), Minor: int(g.GetMinor()), Capabilities: slices.Clone(g.GetCapabilities()), BootID: g.GetBootId(),
+		BinaryVersion: g.GetBinaryVersion(), OS: g.GetOs(), Arch: g.GetArch(), Shell: g.GetShell(), Sandbox: g.GetSandbox()}
+}
