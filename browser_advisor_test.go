@@ -53,6 +53,16 @@ func TestBrowserAdvisorSettings(t *testing.T) {
 	p.shows("#classifier .savebar", "1 change not saved")
 	p.press("#classifier", "Discard")
 	p.until(`document.querySelector('#classifier .savebar').hidden && document.querySelector('#classifier [name=enabled]').checked`)
+	p.click("#summaries [name=enabled]")
+	p.press("#summaries", "Save")
+	p.shows("#summaries", "Saved.")
+	var sums struct {
+		Enabled bool `json:"enabled"`
+	}
+	a.must("GET", "/api/v1/chats/config/turn-summaries", nil, &sums)
+	if sums.Enabled {
+		t.Error("turn summaries are still on")
+	}
 	p.picture("advisor")
 }
 

@@ -103,7 +103,7 @@ func planning(p *scripted.Prompt) scripted.Reply {
 	_, rest, _ := strings.Cut(p.Messages[0].Content, "<plan-file-path>\n")
 	path, _, found := strings.Cut(rest, "\n")
 	switch {
-	case len(p.Format) > 0 || !found:
+	case p.Small() != "" || !found:
 		return scripted.Text("I work on it: " + p.User())
 	case len(p.Results()) == 0:
 		return toolCall("write_file", map[string]any{"path": path, "content": "# Retry the feed\n\n1. `feed/fetch.go`: retry with backoff.\n2. A test that does not sleep.\n"})

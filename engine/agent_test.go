@@ -49,7 +49,7 @@ func (r *rig) children(id chat.ID) []*chat.Chat {
 // family lets a root run these Calls, one a Step, with "$ID" for the first Sub-agent's id; child answers its requests.
 func family(child func(*scripted.Prompt) scripted.Reply, steps ...scripted.Call) func(*scripted.Prompt) scripted.Reply {
 	return func(p *scripted.Prompt) scripted.Reply {
-		if len(p.Format) > 0 {
+		if p.Small() != "" {
 			return scripted.Text(`{"title":"Named by the model"}`)
 		}
 		if isChild(p) {

@@ -189,8 +189,8 @@ func TestAnEditWithAKeyHappensOnce(t *testing.T) {
 // TestAnEditForgetsWhatTheRecordSaid: title, open cards, the workspace's section and what was read of files follow the history.
 func TestAnEditForgetsWhatTheRecordSaid(t *testing.T) {
 	r := newRig(t, setup{place: true, untrusted: true, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
-		if len(p.Format) > 0 {
-			return scripted.Text("no title")
+		if p.Small() != "" {
+			return scripted.Text("untitled")
 		}
 		if p.User() == "run it" && len(p.Results()) == 0 {
 			return scripted.Calls(toolCall("execute", `{"command":"true"}`))

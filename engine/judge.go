@@ -113,7 +113,8 @@ func (r *run) classify(ctx context.Context, o outcome, final string) (quick.Stat
 	return status, err
 }
 
-// nextRequest is the request that would follow the reply in o; fits says that there is room for a short question after it.
+// nextRequest is the request that would follow the reply in o, which is empty once it is committed; fits says that there is room for a short
+// question after it.
 func (r *run) nextRequest(o outcome) (req *chat.Request, fits bool) {
 	in := r.promptInput()
 	for i := range o.msgs {
@@ -121,6 +122,5 @@ func (r *run) nextRequest(o outcome) (req *chat.Request, fits bool) {
 		in.Messages = append(in.Messages[:len(in.Messages):len(in.Messages)], &m)
 	}
 	built := prompt.Build(in)
-	const room = 64
-	return built.Request, built.Tokens+int64(quick.AskBytes)/3+room < int64(r.t.window)
+	return built.Request, built.Tokens+int64(quick.AskBytes)/3+int64(quick.AskTokens) < int64(r.t.window)
 }

@@ -21,7 +21,7 @@ func judging(text string, verdict scripted.Reply) scripted.Model {
 		switch {
 		case checked(p):
 			return verdict
-		case len(p.Format) > 0:
+		case p.Small() != "":
 			return scripted.Text(`{"title":"Named by the model","summary":"Summed up."}`)
 		}
 		return scripted.Text(text)
@@ -136,7 +136,7 @@ func TestCase66WhatAJudgeReads(t *testing.T) {
 		if strings.Contains(string(p.Format), "status") {
 			return scripted.Text(`{"status":"complete"}`)
 		}
-		if len(p.Format) > 0 {
+		if p.Small() != "" {
 			return scripted.Text(`{"summary":"Summed up."}`)
 		}
 		if len(p.Results()) == 0 {

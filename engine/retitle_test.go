@@ -20,7 +20,7 @@ func TestTitlesThatAPersonAsksFor(t *testing.T) {
 	hold, asked := make(chan struct{}), make(chan string, 8)
 	answer := `{"title":"Fixing the parser"}`
 	r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
-		if len(p.Format) > 0 {
+		if p.Small() != "" {
 			asked <- p.User()
 			<-hold
 			return scripted.Text(answer)

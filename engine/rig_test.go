@@ -334,7 +334,7 @@ func (r *rig) prompts() []scripted.Prompt {
 		if err := json.Unmarshal(q.Body, &p); err != nil {
 			r.t.Fatal(err)
 		}
-		if len(p.Format) == 0 {
+		if s := p.Small(); s != "title" && s != "summary" && len(p.Format) == 0 {
 			out = append(out, p)
 		}
 	}
@@ -487,7 +487,7 @@ func answers(replies ...scripted.Reply) func(*scripted.Prompt) scripted.Reply {
 	var mu sync.Mutex
 	n := 0
 	return func(p *scripted.Prompt) scripted.Reply {
-		if len(p.Format) > 0 {
+		if p.Small() != "" {
 			return scripted.Text(`{"title":"Named by the model"}`)
 		}
 		mu.Lock()
@@ -500,7 +500,7 @@ func answers(replies ...scripted.Reply) func(*scripted.Prompt) scripted.Reply {
 
 // echo answers every user text with itself.
 func echo(p *scripted.Prompt) scripted.Reply {
-	if len(p.Format) > 0 {
+	if p.Small() != "" {
 		return scripted.Text(`{"title":"Named by the model"}`)
 	}
 	return scripted.Text("re: " + p.User())

@@ -112,7 +112,7 @@ func TestCloseJoinsEverything(t *testing.T) {
 		gate, running, _ := blocked("gate", chat.ClassRead, false)
 		r := newRig(t, setup{tools: []chat.Tool{gate}, bounds: engine.Bounds{RunningTurns: 3}, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
 			switch {
-			case len(p.Format) > 0:
+			case p.Small() != "":
 				return scripted.Reply{Stall: true}
 			case p.User() == "tool":
 				return scripted.Calls(toolCall("gate", `{}`))

@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
@@ -23,8 +24,8 @@ func (r *rig) asked() string {
 			r.t.Fatal(err)
 		}
 		what := "turn"
-		if len(p.Format) > 0 {
-			what = "title"
+		if small := p.Small(); small != "" {
+			what = small
 		}
 		out = append(out, what+" "+p.Model)
 	}
@@ -92,5 +93,100 @@ func TestTitlesAreMadeBesideTheChatsModel(t *testing.T) {
 			}
 			return err
 		})
+	})
+}
+
+// bodies are the requests so far from their tools on, as the server's cache sees them, with what each is for.
+func (r *rig) bodies() (out []struct{ what, text string }) {
+	r.t.Helper()
+	for _, q := range r.server.Requests("/api/chat") {
+		var p scripted.Prompt
+		mustDecode(r.t, q.Body, &p)
+		what := p.Small()
+		if what == "" {
+			what = "turn"
+		}
+		at := strings.Index(string(q.Body), `"tools":`)
+		if at < 0 {
+			at = strings.Index(string(q.Body), `"messages":`)
+		}
+		out = append(out, struct{ what, text string }{what, strings.TrimSuffix(string(q.Body[at:]), "]}")})
+	}
+	return out
+}
+
+// TestWhatTheOwnModelIsAskedBetweenTurnsKeepsItsPrompt: verdict, title and summary begin byte for byte with what the Turn sent, and the next
+// Turn with what they had in common, so that a server with one slot computes none of it anew.
+func TestWhatTheOwnModelIsAskedBetweenTurnsKeepsItsPrompt(t *testing.T) {
+	for name, capabilities := range map[string][]string{"native calls": {"completion", "tools"}, "no tools": {"completion"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, setup{judged: true, tools: []chat.Tool{instant("act", "acted")}, model: scripted.Model{Capabilities: capabilities, Answer: func(p *scripted.Prompt) scripted.Reply {
+					switch small := p.Small(); {
+					case small == "title":
+						return scripted.Text("Acting on request")
+					case small == "summary":
+						return scripted.Text("It acted and told so.")
+					case small == "status":
+						return scripted.Text("complete")
+					case len(p.Tools) > 0 && len(p.Results()) == 0:
+						return scripted.Calls(toolCall("act", `{}`))
+					}
+					return scripted.Text("I acted. " + "It went well.")
+				}}})
+				c := r.named("please act on this request of mine now")
+				r.rest(c.ID)
+				synctest.Wait()
+				if v := r.view(c.ID); v.Chat.Title != "Acting on request" || v.Chat.LastTurnSummary != "It acted and told so." || v.Chat.State != chat.Completed {
+					t.Errorf("%q, %q, %s", v.Chat.Title, v.Chat.LastTurnSummary, v.Chat.State)
+				}
+				before := len(r.bodies())
+				r.send(c.ID, "once more", "")
+				r.rest(c.ID)
+				all := r.bodies()
+				step, next := "", all[before]
+				smalls := map[string]string{}
+				for _, b := range all[:before] {
+					if b.what == "turn" {
+						step = b.text
+					} else {
+						smalls[b.what] = b.text
+					}
+				}
+				if next.what != "turn" || len(smalls) != 3 {
+					t.Fatalf("asked were %d small things before a %s", len(smalls), next.what)
+				}
+				for what, small := range smalls {
+					if !strings.HasPrefix(small, step+",") {
+						t.Errorf("the %s does not go on from the Turn:\n%s\n%s", what, step, small)
+					}
+					common := 0
+					for common < min(len(small), len(next.text)) && small[common] == next.text[common] {
+						common++
+					}
+					// All but the question itself: the reply is in both.
+					if rest := next.text[common:]; !strings.Contains(small[:common], "It went well.") || strings.Contains(rest, "It went well.") {
+						t.Errorf("the next Turn shares %d bytes with the %s:\n%s\n%s", common, what, small, next.text)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestWithoutTurnSummariesNoModelIsAsked: the first sentence stays.
+func TestWithoutTurnSummariesNoModelIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, setup{model: scripted.Model{Answer: answers(scripted.Text(twoSentences))}})
+		r.update(func(tx *kv.Tx) error { return tx.PutSite(site.TurnSummariesKey, chat.TurnSummariesConfig{}) })
+		id := r.create("go")
+		r.rest(id)
+		synctest.Wait()
+		if got := r.view(id).Chat.LastTurnSummary; got != "I fixed the parser." {
+			t.Errorf("it says %q", got)
+		}
+		if got := r.asked(); got != "turn m:latest" {
+			t.Errorf("asked were %s", got)
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
 	"holdfast/engine/quick"
 	"holdfast/kv"
 )
@@ -23,7 +24,7 @@ func (r *run) nameChat() {
 	defer cancel()
 	started := r.e.now()
 	small := r.e.small(ctx, r.t.config)
-	title, counts, err := quick.Title(ctx, r.e.model, small.Request(), first, "")
+	title, counts, err := r.askTitle(ctx, small, first)
 	if err != nil {
 		r.e.meters.quick.Inc("title", "error")
 		r.e.log.Info("no title was made", "chat", r.id, "error", err)
@@ -45,6 +46,19 @@ func (r *run) nameChat() {
 	if err != nil && r.e.runner.ctx.Err() == nil {
 		r.e.log.Warn("a title could not be stored", "chat", r.id, "error", err)
 	}
+}
+
+// askTitle asks a model beside the Chat's for a title by the first Message alone, or the Chat's own as its next Step would be asked: another
+// question would cost the next Turn the cached prompt where a server keeps only one.
+func (r *run) askTitle(ctx context.Context, small quick.Choice, first string) (string, chat.Usage, error) {
+	if !sameModel(small.Config, r.t.config) {
+		return quick.Title(ctx, r.e.model, small.Request(), first, "")
+	}
+	req, fits := r.nextRequest(outcome{})
+	if !fits {
+		return "", chat.Usage{}, prompt.ContextFull(prompt.Built{Request: req})
+	}
+	return quick.TitleOwn(ctx, r.e.model, req)
 }
 
 // firstUserText gives the first user Message's text, and how many user Messages there are.

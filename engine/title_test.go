@@ -23,7 +23,7 @@ func (r *rig) named(text string) *chat.Chat {
 
 func titling(answer string) scripted.Model {
 	return scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
-		if len(p.Format) > 0 {
+		if p.Small() != "" {
 			return scripted.Text(answer)
 		}
 		return echo(p)
@@ -35,7 +35,10 @@ func TestCase67Titles(t *testing.T) {
 		`{"title":"Fixing the parser"}`:                   "Fixing the parser",
 		`{"title":"Parser"}`:                              "please fix the parser in the…",
 		`{"title":"` + strings.Repeat("word ", 12) + `"}`: "please fix the parser in the…",
-		`no json`: "please fix the parser in the…",
+		"Fixing the parser":                               "Fixing the parser",
+		"\n“Fixing the parser.” \n":                       "Fixing the parser",
+		"Parser":                                          "please fix the parser in the…",
+		"Sure, here it is:\nFixing the parser":            "please fix the parser in the…",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, setup{model: titling(answer)})
@@ -66,7 +69,7 @@ func TestCase67Titles(t *testing.T) {
 func TestATitleNeverHoldsUpATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
-			if len(p.Format) > 0 {
+			if p.Small() != "" {
 				return scripted.Reply{Stall: true}
 			}
 			return echo(p)

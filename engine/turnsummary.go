@@ -1,8 +1,12 @@
 package engine
 
 import (
+	"context"
+
 	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
 	"holdfast/engine/quick"
+	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
@@ -37,13 +41,13 @@ func (r *run) summariseTurn() {
 	}
 	final := chat.PlainText(last.Content)
 	first, whole := quick.FirstSentence(final)
-	if first == "" || whole {
+	if first == "" || whole || !r.summarised() {
 		return
 	}
 	ctx := chat.WithOrigin(r.e.runner.ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageSummary})
 	started := r.e.now()
 	small := r.e.small(ctx, r.t.config)
-	line, reply, err := quick.Summary(ctx, r.e.model, small.Request(), c.Title, final)
+	line, reply, err := r.askSummary(ctx, small, final)
 	result := "ok"
 	if err != nil {
 		result = "error"
@@ -65,4 +69,29 @@ func (r *run) summariseTurn() {
 	if err != nil && r.e.runner.ctx.Err() == nil {
 		r.e.log.Warn("a summary of a turn could not be stored", "chat", r.id, "error", err)
 	}
+}
+
+// summarised says whether models are to sum Turns up.
+func (r *run) summarised() (wanted bool) {
+	err := r.e.store.View(r.e.runner.ctx, func(tx *kv.Tx) error {
+		cfg, err := site.ReadTurnSummaries(tx)
+		wanted = cfg.Enabled
+		return err
+	})
+	if err != nil && r.e.runner.ctx.Err() == nil {
+		r.e.log.Warn("the settings of turn summaries could not be read, so no model is asked", "chat", r.id, "error", err)
+	}
+	return wanted && err == nil
+}
+
+// askSummary asks as askTitle does.
+func (r *run) askSummary(ctx context.Context, small quick.Choice, final string) (string, chat.Reply, error) {
+	if !sameModel(small.Config, r.t.config) {
+		return quick.Summary(ctx, r.e.model, small.Request(), r.t.chat.Title, final)
+	}
+	req, fits := r.nextRequest(outcome{})
+	if !fits {
+		return "", chat.Reply{}, prompt.ContextFull(prompt.Built{Request: req})
+	}
+	return quick.SummaryOwn(ctx, r.e.model, req)
 }

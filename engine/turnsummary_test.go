@@ -29,7 +29,7 @@ func TestATurnIsSummedUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
-					if len(p.Format) > 0 {
+					if p.Small() != "" {
 						return c.answer
 					}
 					return scripted.Text(c.final)
@@ -57,7 +57,7 @@ func TestASlowSummaryIsNotThatOfALaterTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
 			switch {
-			case len(p.Format) > 0:
+			case p.Small() != "":
 				return scripted.Reply{Before: 20_000_000_000, Frames: scripted.Words(`{"summary":"Of the first turn."}`)}
 			case p.User() == "second":
 				return scripted.Text("Second done.")

@@ -31,12 +31,18 @@ func (s *Site) advisorPage(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
+	sums, err := s.o.Settings.TurnSummaries(ctx, p, site.TurnSummariesInput{})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
 	models, err := s.models.List(ctx, p, model.ListInput{})
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
-	page := view.AdvisorPage{Page: s.page("Advisor"), Note: s.serverNote(ctx, p), Advisor: s.advisorForm(r, cfg, models), Classifier: classifierForm(p, judge, models)}
+	page := view.AdvisorPage{Page: s.page("Advisor"), Note: s.serverNote(ctx, p), Advisor: s.advisorForm(r, cfg, models), Classifier: classifierForm(p, judge, models),
+		Summaries: view.SummariesForm{Fixed: !p.Admin(), Enabled: sums.Enabled}}
 	if page.Used, err = s.advisorUsed(r); err != nil {
 		gate.WriteError(w, r, err)
 		return
@@ -188,6 +194,21 @@ func (s *Site) setClassifier(w http.ResponseWriter, r *http.Request) {
 	}
 	form.Saved = true
 	s.fragment(w, r, view.ClassifierSection(form))
+}
+
+func (s *Site) setTurnSummaries(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	if err := r.ParseForm(); err != nil {
+		gate.WriteError(w, r, chat.Invalid("form", "It cannot be read."))
+		return
+	}
+	form := view.SummariesForm{Fixed: !p.Admin(), Enabled: r.PostFormValue("enabled") != ""}
+	_, err := s.o.Settings.SetTurnSummaries(ctx, p, site.SetTurnSummariesInput{TurnSummariesConfig: chat.TurnSummariesConfig{Enabled: form.Enabled}})
+	if err != nil {
+		form.Error = asSentence(sentence(err))
+	}
+	form.Saved = err == nil
+	s.fragment(w, r, view.SummariesSection(form))
 }
 
 // advisorUsed sums up the advisor's calls of the last seven days: an admin's page those of all people.

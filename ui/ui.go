@@ -176,6 +176,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("POST /advisor", s.setAdvisor),
 		user("POST /advisor/cost", s.advisorCost),
 		user("POST /advisor/classifier", s.setClassifier),
+		user("POST /advisor/summaries", s.setTurnSummaries),
 		user("GET /workspaces", s.workspacesPage),
 		{Pattern: "GET /workspaces/{id}/paths", Policy: gate.User, Handler: http.HandlerFunc(s.paths), Kind: gate.Intent},
 		form("POST /workspaces", s.addWorkspace),

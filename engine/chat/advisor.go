@@ -23,6 +23,11 @@ type ClassifierConfig struct {
 	Candidates []ModelConfigID `json:"candidates"`
 }
 
+// TurnSummariesConfig says whether a model sums up each Turn; without it the line below a title is the first sentence of the reply.
+type TurnSummariesConfig struct {
+	Enabled bool `json:"enabled"`
+}
+
 // AdvisorResult is what the advisor Tool answers, and all of it. Type is one of AdviceGiven, AdviceLimit and AdviceFailed.
 type AdvisorResult struct {
 	Type          string        `json:"type"`

@@ -73,21 +73,6 @@ func known(s Status) Status {
 	return ""
 }
 
-// ClassifyOwn lets the Chat's own model judge: req is the request that its next Step would send, so that what the server has cached of it
-// serves again. The question is appended; the first word of the answer counts.
-func ClassifyOwn(ctx context.Context, model chat.Model, req *chat.Request) (Status, chat.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, StatusTime)
-	defer cancel()
-	asked := *req
-	asked.Class, asked.MaxTokens, asked.Think = chat.ClassQuick, statusTokens, "false"
-	asked.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], chat.PromptMessage{Role: chat.RoleUser, Content: statusAsk})
-	answer, reply, err := collect(ctx, model, &asked)
-	if err != nil {
-		return "", reply, err
-	}
-	return firstWord(answer), reply, nil
-}
-
 // firstWord matches a status written alone or at the beginning, in whatever letters.
 func firstWord(answer string) Status {
 	fields := strings.Fields(answer)
@@ -97,6 +82,3 @@ func firstWord(answer string) Status {
 	word := strings.TrimFunc(fields[0], func(r rune) bool { return !unicode.IsLetter(r) })
 	return known(Status(strings.ToLower(word)))
 }
-
-// AskBytes is what ClassifyOwn adds to a request.
-const AskBytes = len(statusAsk)

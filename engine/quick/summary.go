@@ -34,17 +34,26 @@ func Summary(ctx context.Context, model chat.Model, base *chat.Request, title, f
 	if err != nil {
 		return "", reply, err
 	}
+	line, err := readSummary(answer)
+	return line, reply, err
+}
+
+func readSummary(answer string) (string, error) {
 	var out struct {
 		Summary *string `json:"summary"`
 	}
 	if json.Unmarshal([]byte(unfenced(strings.TrimSpace(answer))), &out) != nil || out.Summary == nil {
-		return "", reply, ErrSummary
+		return "", ErrSummary
 	}
-	line := strings.Join(strings.Fields(printable(*out.Summary)), " ")
+	return checkSummary(*out.Summary)
+}
+
+func checkSummary(s string) (string, error) {
+	line := strings.Join(strings.Fields(printable(s)), " ")
 	if n := utf8.RuneCountInString(line); n == 0 || n > summaryRunes {
-		return "", reply, ErrSummary
+		return "", ErrSummary
 	}
-	return line, reply, nil
+	return line, nil
 }
 
 // FirstSentence is the summary without a model: the first sentence of the text as plain words, at most 100 runes; whole says that there is

@@ -66,7 +66,12 @@ func readTitle(answer string) (string, error) {
 	if out.Title == nil {
 		return "", fmt.Errorf("%w: no title in it", ErrTitle)
 	}
-	title := strings.Join(strings.Fields(printable(*out.Title)), " ")
+	return checkTitle(*out.Title)
+}
+
+// checkTitle takes quotes and the full stop off and counts.
+func checkTitle(s string) (string, error) {
+	title := strings.Join(strings.Fields(printable(s)), " ")
 	title = strings.TrimSpace(strings.Trim(title, "\"'`“”„‘’«»‹›「」"))
 	title = strings.TrimRight(title, ".")
 	if n := len(strings.Fields(title)); n < titleMin || n > titleMax {

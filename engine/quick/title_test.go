@@ -95,6 +95,49 @@ func TestTitleRequest(t *testing.T) {
 	}
 }
 
+// TestOwn: what a Chat's own model is asked goes behind its messages, with its tools and options and without a format.
+func TestOwn(t *testing.T) {
+	title := func(m chat.Model, req *chat.Request) (string, error) {
+		got, _, err := TitleOwn(t.Context(), m, req)
+		return got, err
+	}
+	summary := func(m chat.Model, req *chat.Request) (string, error) {
+		got, _, err := SummaryOwn(t.Context(), m, req)
+		return got, err
+	}
+	for _, c := range []struct {
+		ask          func(chat.Model, *chat.Request) (string, error)
+		tokens       int
+		answer, want string
+	}{
+		{title, 256, "Two words", "Two words"},
+		{title, 256, "\n \"Add a flag.\" \n", "Add a flag"},
+		{title, 256, `{"title":"Two words"}`, "Two words"},
+		{title, 256, "```json\n{\"title\":\"Two words\"}\n```", "Two words"},
+		{title, 256, `{"summary":"Two words"}`, ""},
+		{title, 256, "One", ""},
+		{title, 256, "Here is one:\nTwo words", ""},
+		{title, 256, "", ""},
+		{summary, 64, "The flag is there.", "The flag is there."},
+		{summary, 64, `{"summary":"The flag is there."}`, "The flag is there."},
+		{summary, 64, strings.Repeat("x", 101), ""},
+		{summary, 64, "One.\n\nTwo.", ""},
+		{summary, 64, " ", ""},
+	} {
+		m, req := &answer{text: c.answer, lost: "lost"}, base()
+		req.Format = json.RawMessage(`{"type":"object"}`)
+		got, err := c.ask(m, req)
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%q is %q, %v", c.answer, got, err)
+		}
+		r := m.req
+		if len(r.Messages) != 2 || r.Messages[0].Content != "not sent" || r.Format != nil || len(r.Tools) != 1 || r.MaxTokens != c.tokens || r.System != req.System ||
+			*r.Options.Temperature != *req.Options.Temperature || len(req.Messages) != 1 || r.Class != chat.ClassQuick {
+			t.Errorf("asked was %+v", r)
+		}
+	}
+}
+
 func TestTitleInputIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		first, last string

@@ -1,6 +1,7 @@
-// Package site holds what an admin configures for the whole appliance and no other room owns: the advisor and the classifier.
+// Package site holds what an admin configures for the whole appliance and no other room owns: the advisor, the classifier and the
+// summaries of Turns.
 //
-// Room holds the commands; pages and the JSON API reach them through its Guarded form. Advisor and Classifier read a value in a
+// Room holds the commands; pages and the JSON API reach them through its Guarded form. ReadAdvisor and its like read a value in a
 // transaction, for the engine at the beginning of a Turn.
 //
 // Caveats: a value is stored whole; what a person leaves out is its default, not what stood there before. Everybody reads, admins write.

@@ -39,3 +39,13 @@ func (g *Guarded) SetAdvisor(ctx context.Context, p chat.Principal, in SetAdviso
 func (g *Guarded) SetClassifier(ctx context.Context, p chat.Principal, in SetClassifierInput) (Done, error) {
 	return account.Run(ctx, g.guard, "site.SetClassifier", policySetClassifier, p, in, g.room.SetClassifier)
 }
+
+// SetTurnSummaries is Room.SetTurnSummaries under policySetTurnSummaries.
+func (g *Guarded) SetTurnSummaries(ctx context.Context, p chat.Principal, in SetTurnSummariesInput) (Done, error) {
+	return account.Run(ctx, g.guard, "site.SetTurnSummaries", policySetTurnSummaries, p, in, g.room.SetTurnSummaries)
+}
+
+// TurnSummaries is Room.TurnSummaries under policyTurnSummaries.
+func (g *Guarded) TurnSummaries(ctx context.Context, p chat.Principal, in TurnSummariesInput) (chat.TurnSummariesConfig, error) {
+	return account.Run(ctx, g.guard, "site.TurnSummaries", policyTurnSummaries, p, in, g.room.TurnSummaries)
+}

@@ -8,4 +8,7 @@ var (
 	policySetAdvisor    = account.AdminWrites[SetAdvisorInput]()
 	policyClassifier    = account.Anyone[ClassifierInput]()
 	policySetClassifier = account.AdminWrites[SetClassifierInput]()
+
+	policyTurnSummaries    = account.Anyone[TurnSummariesInput]()
+	policySetTurnSummaries = account.AdminWrites[SetTurnSummariesInput]()
 )

@@ -20,7 +20,7 @@ func TestAdviceAndVerdictOverTheAPI(t *testing.T) {
 			return scripted.Text("Take the small step.")
 		case strings.HasPrefix(last.Content, "This is a check by the appliance"):
 			return scripted.Text("complete")
-		case len(p.Format) > 0:
+		case p.Small() != "":
 			return scripted.Text(`{"title":"Two words"}`)
 		case last.Role == "tool":
 			return scripted.Text("It is done.")

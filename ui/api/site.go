@@ -9,7 +9,7 @@ import (
 )
 
 func (a *API) siteEndpoints() []endpoint {
-	const advisor, classifier = "/chats/config/advisor", "/chats/config/classifier"
+	const advisor, classifier, summaries = "/chats/config/advisor", "/chats/config/classifier", "/chats/config/turn-summaries"
 	return []endpoint{
 		{method: http.MethodGet, path: advisor, summary: "Get how chats may consult the advisor.",
 			handler: answer(a, http.StatusOK, a.advisor), out: map[int]any{http.StatusOK: client.AdvisorConfig{}}},
@@ -19,6 +19,10 @@ func (a *API) siteEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.classifier), out: map[int]any{http.StatusOK: client.ClassifierConfig{}}},
 		{method: http.MethodPut, path: classifier, summary: "Replace whether finished turns are judged (admin).", in: client.ClassifierUpdate{},
 			handler: answer(a, http.StatusNoContent, a.setClassifier), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodGet, path: summaries, summary: "Get whether a model sums up each turn.",
+			handler: answer(a, http.StatusOK, a.turnSummaries), out: map[int]any{http.StatusOK: client.TurnSummariesConfig{}}},
+		{method: http.MethodPut, path: summaries, summary: "Replace whether a model sums up each turn (admin).", in: client.TurnSummariesUpdate{},
+			handler: answer(a, http.StatusNoContent, a.setTurnSummaries), out: map[int]any{http.StatusNoContent: nil}},
 	}
 }
 
@@ -42,5 +46,16 @@ func (a *API) classifier(q *request, _ none) (client.ClassifierConfig, error) {
 func (a *API) setClassifier(q *request, in client.ClassifierUpdate) (none, error) {
 	c := chat.ClassifierConfig{Enabled: in.Enabled == nil || *in.Enabled, Candidates: in.Candidates}
 	_, err := a.o.Settings.SetClassifier(q.ctx(), q.who, site.SetClassifierInput{ClassifierConfig: c})
+	return none{}, err
+}
+
+func (a *API) turnSummaries(q *request, _ none) (client.TurnSummariesConfig, error) {
+	c, err := a.o.Settings.TurnSummaries(q.ctx(), q.who, site.TurnSummariesInput{})
+	return client.TurnSummariesConfig{Enabled: c.Enabled}, err
+}
+
+func (a *API) setTurnSummaries(q *request, in client.TurnSummariesUpdate) (none, error) {
+	c := chat.TurnSummariesConfig{Enabled: in.Enabled == nil || *in.Enabled}
+	_, err := a.o.Settings.SetTurnSummaries(q.ctx(), q.who, site.SetTurnSummariesInput{TurnSummariesConfig: c})
 	return none{}, err
 }

@@ -52,6 +52,13 @@ func checkSite(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "defaults", method: "PUT", path: classifier, body: `{}`, status: 204})
 	take(step{name: "classifier is on", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":true,"candidates":[]}`}})
 	take(step{name: "classifier of tests again", method: "PUT", path: classifier, body: `{"enabled":false}`, status: 204})
+
+	const summaries = "/chats/config/turn-summaries"
+	take(step{name: "turn summaries", method: "GET", path: summaries, status: 200, has: []string{`{"enabled":true}`}})
+	take(step{name: "turn summaries off", method: "PUT", path: summaries, body: `{"enabled":false}`, status: 204})
+	take(step{name: "turn summaries are off", method: "GET", path: summaries, status: 200, has: []string{`{"enabled":false}`}})
+	take(step{name: "turn summaries as ever", method: "PUT", path: summaries, body: `{}`, status: 204})
+	take(step{name: "turn summaries are on", method: "GET", path: summaries, status: 200, has: []string{`{"enabled":true}`}})
 }
 
 // TestCase46TheAdvisorsConfig: everybody reads it, admins write it.
@@ -68,7 +75,8 @@ func TestCase46TheAdvisorsConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	advisor, classifier := mo.UpdateChatAdvisorConfig(t.Context(), client.AdvisorConfig{}), mo.UpdateChatClassifierConfig(t.Context(), client.ClassifierUpdate{})
-	for name, err := range map[string]error{"advisor": advisor, "classifier": classifier} {
+	summaries := mo.UpdateChatTurnSummariesConfig(t.Context(), client.TurnSummariesUpdate{Enabled: &off})
+	for name, err := range map[string]error{"advisor": advisor, "classifier": classifier, "turn summaries": summaries} {
 		var refused *chat.Error
 		if !errors.As(err, &refused) || refused.Kind != chat.KindForbidden || refused.StatusCode != 403 {
 			t.Errorf("a member changes the %s: %v", name, err)
@@ -78,6 +86,9 @@ func TestCase46TheAdvisorsConfig(t *testing.T) {
 		t.Errorf("a member reads %+v, %v", got, err)
 	}
 	if got, err := mo.ChatClassifierConfig(t.Context()); err != nil || got.Enabled {
+		t.Errorf("a member reads %+v, %v", got, err)
+	}
+	if got, err := mo.ChatTurnSummariesConfig(t.Context()); err != nil || !got.Enabled {
 		t.Errorf("a member reads %+v, %v", got, err)
 	}
 }

@@ -1,11 +1,12 @@
 package view
 
-// AdvisorPage are the settings of the advisor and of the judgement about finished Turns.
+// AdvisorPage are the settings of the advisor, of the judgement about finished Turns and of their summaries.
 type AdvisorPage struct {
 	Page       Page
 	Note       ServerNote
 	Advisor    AdvisorForm
 	Classifier ClassifierForm
+	Summaries  SummariesForm
 	// Used is what the advisor used in the last seven days; nil without any.
 	Used *AdvisorUsed
 }
@@ -36,6 +37,14 @@ type ClassifierForm struct {
 	Fixed   bool
 	Enabled bool
 	Choices [][]Option
+	Saved   bool
+	Error   string
+}
+
+// SummariesForm is the form of Turn summaries.
+type SummariesForm struct {
+	Fixed   bool
+	Enabled bool
 	Saved   bool
 	Error   string
 }

@@ -49,6 +49,8 @@ func demoAnswer(p *Prompt) Reply {
 		return demoAdvice(p)
 	case p.checks():
 		return Text(demoVerdict(p.Messages[len(p.Messages)-2].Content))
+	case p.requested():
+		return demoOwn(p)
 	case len(p.Format) > 0:
 		return Text(demoFormatted(p.Format, user))
 	case strings.Contains(strings.ToLower(user), "summar") && p.answered():

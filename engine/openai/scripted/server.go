@@ -104,13 +104,13 @@ func New(o Options) *Server {
 	return s
 }
 
-// InTurn answers with these replies one after the other, the last one again and again. Requests for structured output (titles) get an
-// empty object and use none up.
+// InTurn answers with these replies one after the other, the last one again and again. Requests for structured output, and for a title or a
+// summary behind a Chat's own messages, get an empty object and use none up.
 func InTurn(replies ...Reply) func(Request) Reply {
 	var mu sync.Mutex
 	next := 0
 	return func(r Request) Reply {
-		if len(r.Format) > 0 {
+		if n := len(r.Messages); len(r.Format) > 0 || n > 0 && strings.Contains(string(r.Messages[n-1].Content), "This is a request by the appliance") {
 			return Text("{}")
 		}
 		mu.Lock()

@@ -29,9 +29,20 @@ type ClassifierUpdate struct {
 	Candidates []chat.ModelConfigID `json:"candidates,omitempty"`
 }
 
+// TurnSummariesConfig says whether a model sums up each Turn.
+type TurnSummariesConfig struct {
+	Enabled bool `json:"enabled"`
+}
+
+// TurnSummariesUpdate replaces a TurnSummariesConfig; a nil Enabled is on.
+type TurnSummariesUpdate struct {
+	Enabled *bool `json:"enabled,omitempty"`
+}
+
 const (
 	advisorConfig    = "/chats/config/advisor"
 	classifierConfig = "/chats/config/classifier"
+	summariesConfig  = "/chats/config/turn-summaries"
 )
 
 // ChatAdvisorConfig gives how Chats may consult the advisor.
@@ -54,4 +65,15 @@ func (c *Client) ChatClassifierConfig(ctx context.Context) (ClassifierConfig, er
 // UpdateChatClassifierConfig replaces whether finished Turns are judged (admin).
 func (c *Client) UpdateChatClassifierConfig(ctx context.Context, cfg ClassifierUpdate) error {
 	return c.call(ctx, http.MethodPut, classifierConfig, nil, cfg, nil)
+}
+
+// ChatTurnSummariesConfig says whether a model sums up each Turn.
+func (c *Client) ChatTurnSummariesConfig(ctx context.Context) (TurnSummariesConfig, error) {
+	var out TurnSummariesConfig
+	return out, c.call(ctx, http.MethodGet, summariesConfig, nil, nil, &out)
+}
+
+// UpdateChatTurnSummariesConfig replaces whether a model sums up each Turn (admin).
+func (c *Client) UpdateChatTurnSummariesConfig(ctx context.Context, cfg TurnSummariesUpdate) error {
+	return c.call(ctx, http.MethodPut, summariesConfig, nil, cfg, nil)
 }
