@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"holdfast/engine/openai/scripted"
 )
 
@@ -38,6 +40,7 @@ func TestBrowserModelElsewhere(t *testing.T) {
 	p.start("hello")
 	p.rests()
 	p.shows("#log", "Hello from the rack.")
+	p.do("leave", chromedp.Navigate("about:blank"))
 	a.stop()
 	noCanary(t, a)
 }

@@ -160,7 +160,7 @@ func TestStream(t *testing.T) {
 	var cursor view.DraftCursor
 	cursor.Shown(draft)
 	actions := []chromedp.Action{open(l.srv.URL+"/chats/1", 1440, 900, false),
-		chromedp.Evaluate(`window.shifts=0;new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)shifts+=e.value}).observe({type:'layout-shift',buffered:false});true`, nil),
+		chromedp.Evaluate(`window.shifts=0;window.add=l=>{for(const e of l)if(!e.hadRecentInput)shifts+=e.value};window.shifting=new PerformanceObserver(l=>add(l.getEntries()));shifting.observe({type:'layout-shift',buffered:false});true`, nil),
 		l.send(event(t, "#log", "append", view.AskItem(view.Ask{ID: 8, ChatID: "1", Text: "Go on", Time: "15:00"}), view.StepItem(view.DraftStep(draft)))),
 		chromedp.WaitReady("#s-9", chromedp.ByQuery)}
 	if err := chromedp.Run(ctx, actions...); err != nil {
@@ -179,7 +179,7 @@ func TestStream(t *testing.T) {
 		}
 		if at == 600 {
 			// Opening moves what is below, by the reader's own hand; it is not counted.
-			open := chromedp.Evaluate(`document.querySelector('#r-9-0').open=true;getSelection().selectAllChildren(document.querySelector('#b-9-1-0 p'));new Promise(done=>setTimeout(()=>{shifts=0;done(true)},100))`, nil, awaits)
+			open := chromedp.Evaluate(`document.querySelector('#r-9-0').open=true;getSelection().selectAllChildren(document.querySelector('#b-9-1-0 p'));new Promise(done=>requestAnimationFrame(()=>requestAnimationFrame(()=>requestAnimationFrame(()=>{shifting.takeRecords();shifts=0;done(true)}))))`, nil, awaits)
 			if err := chromedp.Run(ctx, chromedp.WaitReady("#b-9-1-1", chromedp.ByQuery), open); err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestStream(t *testing.T) {
 	if err := chromedp.Run(ctx,
 		l.send(event(t, "#s-9", "outer", view.StepItem(final), view.StepItem(view.DraftStep(view.Draft{Step: 10})))),
 		chromedp.WaitReady("#s-10", chromedp.ByQuery),
-		chromedp.Evaluate(`new Promise(done=>requestAnimationFrame(()=>requestAnimationFrame(()=>done(shifts))))`, &shifts, awaits),
+		chromedp.Evaluate(`new Promise(done=>requestAnimationFrame(()=>requestAnimationFrame(()=>{add(shifting.takeRecords());done(shifts)})))`, &shifts, awaits),
 		chromedp.Evaluate(`getSelection().toString()`, &selected),
 		chromedp.Evaluate(`document.querySelector('#r-9-0').open`, &opened),
 		chromedp.Evaluate(`document.querySelector('#s-9 .meta').textContent.trim()`, &end),

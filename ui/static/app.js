@@ -59,7 +59,7 @@ function toast(text) {
 }
 
 // Scrolling: the page follows the text only while the reader is at its end.
-let box, atEnd = true, frame = 0, last = 0
+let box, atEnd = true, frame = 0, last = 0, acted = 0
 const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < 48
 function end(on) {
   atEnd = on
@@ -79,13 +79,14 @@ function toEnd() {
   $('below').classList.add('is-off')
   down()
 }
-// Text that came since the last frame makes the end farther away without anybody scrolling: only a way upwards ends the following.
+// Text that came since the last frame makes the end farther away without anybody scrolling: only a way upwards ends the following. Where a
+// change made the page shorter for a moment the browser moved up by itself: while a follow is due, only the reader's own hand counts.
 function scrolled() {
-  const top = box.scrollTop
+  const top = box.scrollTop, reader = !frame || performance.now() - acted < 1000
   if (near() || opening) {
     end(true)
     $('below').classList.add('is-off')
-  } else if (top < last - 1) end(false)
+  } else if (top < last - 1 && reader) end(false)
   last = top
   if (top < 2 * box.clientHeight) older()
 }
@@ -124,7 +125,7 @@ function watchTranscript() {
   if (opening) down()
   end(near())
   settle(box.scrollHeight, 0, 0)
-  for (const by of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false }, { once: true, passive: true, capture: true })
+  for (const by of ['wheel', 'touchstart', 'touchmove', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false; acted = performance.now() }, { passive: true, capture: true })
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
   const touched = () => {
