@@ -134,9 +134,12 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 	return opened, nil
 }
 
+// same says whether a record is opened as the other was; how a Workspace is used and where it stands opens nothing anew.
 func same(a, b chat.WorkspaceRecord) bool {
 	equal := a.CreatedAt.Equal(b.CreatedAt)
-	a.CreatedAt, b.CreatedAt = time.Time{}, time.Time{}
+	for _, r := range []*chat.WorkspaceRecord{&a, &b} {
+		r.CreatedAt, r.UsedAt, r.State = time.Time{}, time.Time{}, ""
+	}
 	return equal && a == b
 }
 
@@ -256,6 +259,14 @@ func (w *Workspaces) Forget(id chat.ID) error {
 		return fmt.Errorf("forget the files of a chat: %w", err)
 	}
 	return nil
+}
+
+// Stop ends the processes of a Workspace and forgets that it was open.
+func (w *Workspaces) Stop(ctx context.Context, id chat.WorkspaceID) error {
+	w.mu.Lock()
+	delete(w.open, id)
+	w.mu.Unlock()
+	return w.manager.End(ctx, id)
 }
 
 // Close ends all processes and waits until they are gone or ctx ends.

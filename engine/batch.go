@@ -296,6 +296,12 @@ func (b *batch) one(i int) {
 			}
 			defer unlock()
 		}
+		if p.def.Workspace {
+			if err := r.wake(); err != nil {
+				res = failed("The workspace could not be started: %s", told(err))
+				return
+			}
+		}
 		if err := b.intend(i); err != nil {
 			res = chat.Result{Content: "the call was not started: " + turnError(err).Message, IsError: true}
 			if r.interrupted() {

@@ -23,6 +23,7 @@ type extras struct {
 	guidance string
 	consults *Consulting
 	judging  judgement
+	place    place
 }
 
 // Consulting is what is known of the advisor that a Turn may ask.

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
+	"holdfast/engine/workspace"
 	"holdfast/kv"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	// Configs resolves model configs; Workspaces opens workspaces by id.
 	Configs    Configs
 	Workspaces OpenWorkspace
+	// Spaces starts Workspaces that were stopped; may be nil.
+	Spaces *workspace.Room
 	// Forget removes what a deleted Chat left beside the files; may be nil.
 	Forget func(chat.ID) error
 	// Committed is told after each commit that changed a Chat, and must not wait; may be nil.
@@ -131,6 +134,7 @@ type ports struct {
 	notify      func(chat.Notice)
 	seats       chat.Seats
 	foundTools  func(context.Context, chat.ModelConfigID, string) error
+	spaces      *workspace.Room
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -149,7 +153,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
-			exclusive: o.ExclusiveToolNames, notify: o.Notify},
+			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.personTools(), e.agentTools())}
 	e.feed = newFeed()

@@ -71,6 +71,7 @@ type rig struct {
 	store  *kv.Store
 	engine *engine.Engine
 	costs  *usage.Room
+	spaces *workspace.Room
 	who    chat.Principal
 	config chat.ModelConfig
 	// dir is the Workspace's directory, space its id; empty without one.
@@ -186,12 +187,14 @@ func (r *rig) build() {
 	open := func(context.Context, chat.WorkspaceID) (chat.Workspace, error) {
 		return nil, chat.NotFound("workspace")
 	}
+	r.spaces = nil
 	if r.places != nil {
-		open = workspace.New(r.store, r.places, nil).Open
+		r.spaces = workspace.New(r.store, r.places, nil)
+		open = r.spaces.Open
 	}
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
-	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Bounds: r.o.bounds,
+	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Spaces: r.spaces, Bounds: r.o.bounds,
 		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Log: log})
 	r.engine = e
 }

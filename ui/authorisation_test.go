@@ -49,7 +49,7 @@ var commands = map[rule]map[string]string{
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
 	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "usage": "ChatCost", "workspace": "Get Paths Text"},
 	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore",
-		"workspace": "Update Delete"},
+		"workspace": "Update Start Stop Delete"},
 	self:      {"account": "ListTokens ListSessions", "usage": "Summary Standing"},
 	selfWrite: {"account": "CreateToken RevokeToken CreateLogin RevokeSession"},
 }

@@ -44,7 +44,7 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 	}
 	out := make([]view.Workspace, 0, len(list))
 	for _, rec := range list {
-		out = append(out, view.Workspace{ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID]})
+		out = append(out, view.Workspace{ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing()})
 	}
 	return out, nil
 }
@@ -87,6 +87,16 @@ func (s *Site) trustWorkspace(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) deleteWorkspace(w http.ResponseWriter, r *http.Request) {
 	_, err := s.workspaces.Delete(r.Context(), gate.Principal(r.Context()), workspace.DeleteInput{ID: chat.WorkspaceID(r.PathValue("id"))})
+	s.spaceList(w, r, err)
+}
+
+func (s *Site) startWorkspace(w http.ResponseWriter, r *http.Request) {
+	_, err := s.workspaces.Start(r.Context(), gate.Principal(r.Context()), workspace.StartInput{ID: chat.WorkspaceID(r.PathValue("id"))})
+	s.spaceList(w, r, err)
+}
+
+func (s *Site) stopWorkspace(w http.ResponseWriter, r *http.Request) {
+	_, err := s.workspaces.Stop(r.Context(), gate.Principal(r.Context()), workspace.StopInput{ID: chat.WorkspaceID(r.PathValue("id"))})
 	s.spaceList(w, r, err)
 }
 

@@ -211,8 +211,10 @@ func until(ctx context.Context, grace time.Duration, end func(kill bool) (bool, 
 }
 
 // endEscaped ends what left its group but still carries the id of one of our processes.
-func (m *Manager) endEscaped(ctx context.Context) error {
-	ids := m.ledger.ids()
+func (m *Manager) endEscaped(ctx context.Context) error { return m.endEscapedOf(ctx, m.ledger.ids()) }
+
+// endEscapedOf is endEscaped for some of them.
+func (m *Manager) endEscapedOf(ctx context.Context, ids map[string]bool) error {
 	if len(ids) == 0 {
 		return nil
 	}

@@ -19,3 +19,5 @@ func startTime(int) int64 { return 0 }
 func endOrphans(context.Context, []entry, time.Duration) error { return nil }
 
 func (m *Manager) endEscaped(context.Context) error { return nil }
+
+func (m *Manager) endEscapedOf(context.Context, map[string]bool) error { return nil }

@@ -17,6 +17,10 @@ type WorkspaceRecord struct {
 	// Trusted: commands run without asking. Only admins set it.
 	Trusted   bool      `json:"trusted"`
 	CreatedAt time.Time `json:"created_at"`
+	// State changes by NextWorkspace alone; see Standing.
+	State WorkspaceState `json:"state,omitempty"`
+	// UsedAt is when a Turn or a person last used it; zero is CreatedAt.
+	UsedAt time.Time `json:"used_at,omitzero"`
 }
 
 // WorkspaceLocal is the kind of a Workspace on this machine.
@@ -29,6 +33,8 @@ type Workspaces interface {
 	Open(ctx context.Context, rec WorkspaceRecord) (Workspace, error)
 	// Resolve checks a directory for a new local Workspace and gives its real absolute path; KindInvalid names what is wrong.
 	Resolve(ctx context.Context, directory string) (string, error)
+	// Stop ends all processes of a Workspace and waits until they are gone or ctx ends; every file stays. It may be opened again.
+	Stop(ctx context.Context, id WorkspaceID) error
 	// Close ends all processes and forgets all Workspaces. It waits until they are gone or ctx ends.
 	Close(ctx context.Context) error
 }

@@ -45,6 +45,16 @@ func (g *Guarded) Paths(ctx context.Context, p chat.Principal, in PathsInput) ([
 	return account.Run(ctx, g.guard, "workspace.Paths", policyPaths, p, in, g.room.Paths)
 }
 
+// Start is Room.Start under policyStart.
+func (g *Guarded) Start(ctx context.Context, p chat.Principal, in StartInput) (chat.WorkspaceRecord, error) {
+	return account.Run(ctx, g.guard, "workspace.Start", policyStart, p, in, g.room.Start)
+}
+
+// Stop is Room.Stop under policyStop.
+func (g *Guarded) Stop(ctx context.Context, p chat.Principal, in StopInput) (chat.WorkspaceRecord, error) {
+	return account.Run(ctx, g.guard, "workspace.Stop", policyStop, p, in, g.room.Stop)
+}
+
 // Text is Room.Text under policyText.
 func (g *Guarded) Text(ctx context.Context, p chat.Principal, in TextInput) (Text, error) {
 	return account.Run(ctx, g.guard, "workspace.Text", policyText, p, in, g.room.Text)

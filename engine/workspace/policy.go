@@ -16,5 +16,7 @@ var (
 	policyUpdate = account.All(
 		account.OwnsWorkspaceWrites(func(in UpdateInput) chat.WorkspaceID { return in.ID }),
 		account.AdminWritesIf(func(in UpdateInput) bool { return in.Trusted != nil }))
+	policyStart  = account.OwnsWorkspaceWrites(func(in StartInput) chat.WorkspaceID { return in.ID })
+	policyStop   = account.OwnsWorkspaceWrites(func(in StopInput) chat.WorkspaceID { return in.ID })
 	policyDelete = account.OwnsWorkspaceWrites(func(in DeleteInput) chat.WorkspaceID { return in.ID })
 )

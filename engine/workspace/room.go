@@ -21,6 +21,7 @@ type Room struct {
 	store  *kv.Store
 	places chat.Workspaces
 	now    func() time.Time
+	locks  locks
 }
 
 // New gives the Room over store; places opens what the records point to. A nil now is time.Now.
@@ -100,7 +101,7 @@ func (r *Room) Create(ctx context.Context, p chat.Principal, in CreateInput) (Cr
 	}
 	fresh := chat.WorkspaceRecord{
 		ID: chat.WorkspaceID(id.String()), OwnerID: p.UserID, Name: name, Kind: chat.WorkspaceLocal,
-		Directory: directory, Trusted: in.Trusted, CreatedAt: r.now().UTC(),
+		Directory: directory, Trusted: in.Trusted, CreatedAt: r.now().UTC(), State: chat.WorkspaceRunning,
 	}
 	var out CreateOutput
 	err = r.store.Update(ctx, func(tx *kv.Tx) error {
@@ -181,24 +182,41 @@ type DeleteInput struct {
 // Deleted is the empty answer of Delete.
 type Deleted struct{}
 
-// Delete forgets a Workspace; its files stay. While a Chat in it is not at rest it is a KindWrongState Error.
+// Delete forgets a Workspace: what runs in it ends, its files stay. While a Chat in it is not at rest it is a KindWrongState Error.
 func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (Deleted, error) {
+	unlock, err := r.locks.lock(ctx, in.ID)
+	if err != nil {
+		return Deleted{}, err
+	}
+	defer unlock()
+	if err := r.store.View(ctx, func(tx *kv.Tx) error { return mayDelete(tx, in.ID) }); err != nil {
+		return Deleted{}, err
+	}
+	if err := r.places.Stop(ctx, in.ID); err != nil {
+		return Deleted{}, fmt.Errorf("stop workspace %s: %w", in.ID, err)
+	}
 	return Deleted{}, r.store.Update(ctx, func(tx *kv.Tx) error {
-		w, err := record(tx, in.ID)
-		if err != nil {
+		if err := mayDelete(tx, in.ID); err != nil {
 			return err
 		}
-		busy, err := inUse(tx, w.ID)
-		if err != nil {
-			return err
-		}
-		if busy != nil {
-			return &chat.Error{Kind: chat.KindWrongState, Message: "A chat is working in this workspace.",
-				Detail: fmt.Sprintf("Stop %q first, or wait until it rests.", busy.Title)}
-		}
-		_, err = tx.DeleteWorkspace(w.ID)
+		_, err := tx.DeleteWorkspace(in.ID)
 		return err
 	})
+}
+
+func mayDelete(tx *kv.Tx, id chat.WorkspaceID) error {
+	w, err := record(tx, id)
+	if err != nil {
+		return err
+	}
+	busy, err := inUse(tx, w.ID, unrested)
+	if err != nil {
+		return err
+	}
+	if busy != nil {
+		return working(busy)
+	}
+	return w.Move(chat.WorkspaceDelete)
 }
 
 // Open gives the live Workspace for the engine, with its record as it is now.
@@ -230,24 +248,6 @@ func record(tx *kv.Tx, id chat.WorkspaceID) (*chat.WorkspaceRecord, error) {
 		return nil, chat.NotFound("workspace")
 	}
 	return w, nil
-}
-
-// inUse gives a Chat that is not at rest in the Workspace, nil when there is none.
-func inUse(tx *kv.Tx, id chat.WorkspaceID) (*chat.Chat, error) {
-	active, err := tx.ActiveChats()
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range active {
-		c, found, err := tx.Chat(a)
-		if err != nil {
-			return nil, err
-		}
-		if found && c.WorkspaceID == id {
-			return c, nil
-		}
-	}
-	return nil, nil
 }
 
 const maxName = 80

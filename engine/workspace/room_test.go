@@ -287,6 +287,106 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+func TestStopAndStart(t *testing.T) {
+	s := standing(t)
+	dir := folder(t, "shop")
+	w := s.create(t, CreateInput{Directory: dir}).Workspace
+	place, err := s.room.Open(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The child leaves its group and is ended all the same.
+	info, err := place.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", ChatID: "c1", Background: true,
+		Command: "echo kept > made; (setsid sleep 1000 &) ; echo up; sleep 1000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for touched, stop := place.Processes().Watch(info.ID); ; {
+		out, err := place.Processes().Output(t.Context(), "c1", info.ID, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Output == "up\n" {
+			stop()
+			break
+		}
+		<-touched
+	}
+	got, err := s.Stop(t.Context(), admin, StopInput{w.ID})
+	if err != nil || got.State != chat.WorkspaceStopped {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if out, err := place.Processes().Output(t.Context(), "c1", info.ID, 0, 0); err != nil || out.Running || out.Output != "up\n" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "made")); err != nil || string(b) != "kept\n" {
+		t.Errorf("the file: %q, %v", b, err)
+	}
+	if again, err := s.Stop(t.Context(), admin, StopInput{w.ID}); err != nil || again.State != chat.WorkspaceStopped {
+		t.Errorf("stopped again: %+v, %v", again, err)
+	}
+	if err := s.room.Wake(t.Context(), w.ID); err != nil {
+		t.Error(err)
+	}
+	if now, err := s.Start(t.Context(), admin, StartInput{w.ID}); err != nil || now.State != chat.WorkspaceRunning || now.UsedAt.IsZero() {
+		t.Errorf("started: %+v, %v", now, err)
+	}
+	if _, err := s.Stop(t.Context(), other, StopInput{w.ID}); kind(err) != chat.KindNotFound {
+		t.Errorf("by another: %v", err)
+	}
+}
+
+func TestStopWaitsForNoTurn(t *testing.T) {
+	s := standing(t)
+	w := s.create(t, CreateInput{Directory: folder(t, "shop")}).Workspace
+	c := &chat.Chat{ID: "0190a000-0000-7000-8000-0000000000c1", RootID: "0190a000-0000-7000-8000-0000000000c1", OwnerID: admin.UserID,
+		Title: "counting", WorkspaceID: w.ID, CreatedAt: time.Unix(1, 0).UTC(), UpdatedAt: time.Unix(1, 0).UTC()}
+	for _, state := range chat.States {
+		c.State, c.RunnableSince, c.Lease = state, time.Time{}, nil
+		if state == chat.Pending {
+			c.RunnableSince = time.Unix(1, 0).UTC()
+		}
+		if state.Leased() {
+			c.Lease = &chat.Lease{Epoch: 1, Runner: "r"}
+		}
+		if err := s.store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutChat(c) }); err != nil {
+			t.Fatal(err)
+		}
+		want := chat.Kind("")
+		if live(c) {
+			want = chat.KindWrongState
+		}
+		if _, err := s.Stop(t.Context(), admin, StopInput{w.ID}); kind(err) != want {
+			t.Errorf("%s: %v, want %q", state, err, want)
+		}
+		if err := s.room.Wake(t.Context(), w.ID); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A process that dies between two states leaves none that nobody can leave.
+func TestRecoverWorkspaces(t *testing.T) {
+	s := standing(t)
+	w := s.create(t, CreateInput{Directory: folder(t, "shop")}).Workspace
+	for was, want := range map[chat.WorkspaceState]chat.WorkspaceState{"": "", chat.WorkspaceRunning: chat.WorkspaceRunning,
+		chat.WorkspaceStopping: chat.WorkspaceStopped, chat.WorkspaceCreating: chat.WorkspaceSetupFailed,
+		chat.WorkspaceSetup: chat.WorkspaceSetupFailed, chat.WorkspaceStopped: chat.WorkspaceStopped} {
+		if _, err := s.room.change(t.Context(), w.ID, func(_ *kv.Tx, w *chat.WorkspaceRecord) error {
+			w.State = was
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.room.recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Get(t.Context(), admin, GetInput{w.ID}); err != nil || got.State != want {
+			t.Errorf("%q became %q, %v; want %q", was, got.State, err, want)
+		}
+	}
+}
+
 func TestOpen(t *testing.T) {
 	s := standing(t)
 	dir := folder(t, "shop")

@@ -86,6 +86,9 @@ func checkWorkspaces(t *testing.T, take func(step) []byte) {
 	take(step{name: "get", method: "GET", path: "/workspaces/" + id, status: 200, has: []string{dir}})
 	take(step{name: "get none", method: "GET", path: "/workspaces/x", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "trust", method: "PATCH", path: "/workspaces/" + id, body: `{"trusted":true,"name":"mine"}`, status: 200, has: []string{`"trusted":true`, `"mine"`}})
+	take(step{name: "stop", method: "POST", path: "/workspaces/" + id + "/stop", status: 200, has: []string{`"state":"stopped"`}})
+	take(step{name: "start", method: "POST", path: "/workspaces/" + id + "/start", status: 200, has: []string{`"state":"running"`}})
+	take(step{name: "stop none", method: "POST", path: "/workspaces/x/stop", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "forget", method: "DELETE", path: "/workspaces/" + id, status: 204})
 }
 

@@ -163,7 +163,7 @@ func shownProbe(p *chat.Probe) *client.Probe {
 
 func shownWorkspace(w *chat.WorkspaceRecord) client.Workspace {
 	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, Trusted: w.Trusted,
-		CreatedAt: client.At(w.CreatedAt)}
+		State: w.Standing(), CreatedAt: client.At(w.CreatedAt)}
 }
 
 func timeOrNil(t *client.Time) *time.Time {

@@ -20,6 +20,10 @@ func (a *API) workspaceEndpoints() []endpoint {
 		{method: http.MethodGet, path: one, summary: "Get a workspace.", handler: answer(a, http.StatusOK, a.getWorkspace), out: record},
 		{method: http.MethodPatch, path: one, summary: "Rename a workspace, or set its trust (admin).", in: client.WorkspaceUpdate{},
 			handler: answer(a, http.StatusOK, a.updateWorkspace), out: record},
+		{method: http.MethodPost, path: one + "/start", summary: "Let a stopped workspace run again.",
+			handler: answer(a, http.StatusOK, a.startWorkspace), out: record},
+		{method: http.MethodPost, path: one + "/stop", summary: "End all that runs in a workspace; its files stay. 409 while a turn works in it.",
+			handler: answer(a, http.StatusOK, a.stopWorkspace), out: record},
 		{method: http.MethodDelete, path: one, summary: "Forget a workspace; its files stay.",
 			handler: answer(a, http.StatusNoContent, a.deleteWorkspace), out: map[int]any{http.StatusNoContent: nil}},
 	}
@@ -52,6 +56,16 @@ func (a *API) getWorkspace(q *request, _ none) (client.Workspace, error) {
 
 func (a *API) updateWorkspace(q *request, in client.WorkspaceUpdate) (client.Workspace, error) {
 	w, err := a.o.Workspaces.Update(q.ctx(), q.who, workspace.UpdateInput{ID: workspaceID(q), Name: in.Name, Trusted: in.Trusted})
+	return shownWorkspace(&w), err
+}
+
+func (a *API) startWorkspace(q *request, _ none) (client.Workspace, error) {
+	w, err := a.o.Workspaces.Start(q.ctx(), q.who, workspace.StartInput{ID: workspaceID(q)})
+	return shownWorkspace(&w), err
+}
+
+func (a *API) stopWorkspace(q *request, _ none) (client.Workspace, error) {
+	w, err := a.o.Workspaces.Stop(q.ctx(), q.who, workspace.StopInput{ID: workspaceID(q)})
 	return shownWorkspace(&w), err
 }
 

@@ -1,6 +1,9 @@
 package gallery
 
-import "holdfast/ui/view"
+import (
+	"holdfast/engine/chat"
+	"holdfast/ui/view"
+)
 
 func server() view.Server {
 	return view.Server{Reachable: true, Address: "127.0.0.1:11434", Version: "0.17.4", Memory: "24 GB", Disk: "31 GB",
@@ -77,9 +80,12 @@ func modelForm(id string) []view.FieldGroup {
 
 func workspaces(p view.Page) view.WorkspacesPage {
 	return view.WorkspacesPage{Page: p, Note: note(), Admin: true, Spaces: []view.Workspace{
-		{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14},
-		{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3},
-		{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, Problem: "The folder is not there."},
+		{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14, State: chat.WorkspaceRunning},
+		{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3, State: chat.WorkspaceStopped},
+		{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, State: chat.WorkspaceOffline, Problem: "The folder is not there."},
+		{ID: "w4", Name: "harbour", Directory: "/home/ingrid/workspaces/harbour", State: chat.WorkspaceSetup},
+		{ID: "w5", Name: "moon", Directory: "/home/ingrid/workspaces/moon", State: chat.WorkspaceSetupFailed, Problem: "npm: command not found"},
+		{ID: "w6", Name: "waves", Directory: "/home/ingrid/workspaces/waves", State: chat.WorkspaceStopping},
 	}}
 }
 

@@ -1,5 +1,7 @@
 package view
 
+import "holdfast/engine/chat"
+
 // NewChatPage is the start of a chat.
 type NewChatPage struct {
 	Page   Page
@@ -163,7 +165,9 @@ type Workspace struct {
 	Directory string
 	Trusted   bool
 	Chats     int
-	Problem   string
+	State     chat.WorkspaceState
+	// Problem is why it cannot be used, "" when it can.
+	Problem string
 }
 
 // TokensPage are the API tokens of a person.

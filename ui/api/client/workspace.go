@@ -16,8 +16,10 @@ type Workspace struct {
 	Kind      string           `json:"kind"`
 	Directory string           `json:"directory"`
 	// Trusted: commands run without asking.
-	Trusted   bool `json:"trusted"`
-	CreatedAt Time `json:"created_at"`
+	Trusted bool `json:"trusted"`
+	// State is creating, setup, running, setup_failed, stopping, stopped, offline or deleted.
+	State     chat.WorkspaceState `json:"state"`
+	CreatedAt Time                `json:"created_at"`
 }
 
 // WorkspacePage holds the caller's Workspaces, by name.
@@ -62,6 +64,18 @@ func (c *Client) Workspace(ctx context.Context, id chat.WorkspaceID) (Workspace,
 func (c *Client) UpdateWorkspace(ctx context.Context, id chat.WorkspaceID, in WorkspaceUpdate) (Workspace, error) {
 	var out Workspace
 	return out, c.call(ctx, http.MethodPatch, workspacePath(id), nil, in, &out)
+}
+
+// StartWorkspace lets a stopped Workspace run again.
+func (c *Client) StartWorkspace(ctx context.Context, id chat.WorkspaceID) (Workspace, error) {
+	var out Workspace
+	return out, c.call(ctx, http.MethodPost, workspacePath(id)+"/start", nil, nil, &out)
+}
+
+// StopWorkspace ends all that runs in a Workspace; its files stay.
+func (c *Client) StopWorkspace(ctx context.Context, id chat.WorkspaceID) (Workspace, error) {
+	var out Workspace
+	return out, c.call(ctx, http.MethodPost, workspacePath(id)+"/stop", nil, nil, &out)
 }
 
 // DeleteWorkspace forgets a Workspace; its files stay.
