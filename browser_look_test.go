@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -157,10 +155,7 @@ func TestBrowserKeyboard(t *testing.T) {
 
 // TestShotFlows writes the pictures of docs/screenshots into HOLDFAST_SHOTS; without it, into a folder that goes.
 func TestShotFlows(t *testing.T) {
-	dir := os.Getenv("HOLDFAST_SHOTS")
-	if dir == "" {
-		dir = t.TempDir()
-	}
+	dir := shotsDir(t)
 	first, away := serveNow(t, launch{ollama: shelf(t)}), serveNow(t, launch{})
 	found, none := browse(t, first), browse(t, away)
 	demo, p, pages := lookedAt(t)
@@ -169,18 +164,7 @@ func TestShotFlows(t *testing.T) {
 		for _, dark := range []bool{false, true} {
 			shot := func(p *page, name string) {
 				t.Helper()
-				file := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, map[bool]string{true: "dark", false: "light"}[dark]))
-				p.until(`document.fonts.status==='loaded'`)
-				p.do("take "+file, chromedp.ActionFunc(func(ctx context.Context) error {
-					png, err := cdppage.CaptureScreenshot().Do(ctx)
-					if err != nil {
-						return err
-					}
-					if len(png) < 3000 {
-						return fmt.Errorf("%d bytes: an empty picture", len(png))
-					}
-					return os.WriteFile(file, png, 0o600)
-				}))
+				p.capture(filepath.Join(dir, pictureName(name, width, dark)))
 			}
 			// A theme that changes under an open page fades, so each page is opened in its own.
 			for url, tab := range map[string]*page{first.url: found, away.url: none} {

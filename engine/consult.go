@@ -34,6 +34,8 @@ type Consulting struct {
 	Place chat.Place
 	// Load is how long loading it took last on this machine, 0 when that was never measured.
 	Load time.Duration
+	// Uses is how many uses the site gave the Turn, 0 without a limit, and Left how many remain after a consultation that runs.
+	Uses, Left int
 }
 
 // addAdvisor gives the Turn the advisor's Tool, its guidance and its exclusive entry, or none of them.
@@ -47,9 +49,9 @@ func (r *run) addAdvisor() {
 	if !advisor.Eligible(cfg, t.chat, t.config.Tools != "off") {
 		return
 	}
-	t.extra.consults = &Consulting{Model: advises.Model, Other: !sameModel(advises, t.config), Load: load}
+	t.extra.consults = &Consulting{Model: advises.Model, Other: !sameModel(advises, t.config), Load: load, Uses: cfg.MaxUsesPerRun}
 	runtime, err := advisor.New(advisor.Options{Model: r.e.model, Config: cfg, Advises: advises, Window: windowOf(advises), StepCap: r.e.bounds.StepCap,
-		Used: r.advised(), Snapshot: r.snapshot, Begin: func(ctx context.Context) { r.beginConsult(ctx, advises) },
+		Used: r.advised(), Snapshot: r.snapshot, Begin: func(ctx context.Context, left int) { r.beginConsult(ctx, advises, left) },
 		Spend: func(reply chat.Reply, took time.Duration) *int64 {
 			r.books.loaded(advises.ID, reply.Load)
 			r.books.spend(usageOf(t.chat, advises, chat.UsageAdvisor, reply, took, r.e.now()))
@@ -138,8 +140,9 @@ func (r *run) snapshot() advisor.Snapshot {
 }
 
 // beginConsult lets readers see whom the Turn asks, and what that costs.
-func (r *run) beginConsult(ctx context.Context, advises chat.ModelConfig) {
+func (r *run) beginConsult(ctx context.Context, advises chat.ModelConfig, left int) {
 	known := *r.t.extra.consults
+	known.Left = left
 	if known.Other && r.e.ports.seats != nil {
 		known.Place = r.e.ports.seats(ctx, advises, windowOf(advises)).Place
 	}

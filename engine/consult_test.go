@@ -83,6 +83,11 @@ func TestCase39AdviceStreamsIntoItsCall(t *testing.T) {
 	if len(got) != 1 || got[0].Type != "advice" || got[0].Advice != "Do the small thing first." || got[0].AdvisorModel != "m:latest" || got[0].RemainingUses != 2 {
 		t.Fatalf("%+v", got)
 	}
+	for _, m := range r.all(id) {
+		if m.Role == chat.RoleTool && string(m.Content[0].Detail) != `{"uses":3}` {
+			t.Errorf("the detail is %s", m.Content[0].Detail)
+		}
+	}
 	if u := got[0].Usage; u == nil || u.InputTokens == nil || *u.InputTokens == 0 || u.OutputTokens == nil || u.CostMicros == nil || *u.CostMicros == 0 {
 		t.Errorf("usage %+v", u)
 	}
@@ -110,14 +115,15 @@ func TestCase39AdviceStreamsIntoItsCall(t *testing.T) {
 func TestAReaderSeesTheAdviceGrow(t *testing.T) {
 	broken := scripted.Reply{Frames: scripted.Words("wrong words"), End: scripted.EndCut}
 	r := newRig(t, setup{model: asking([]scripted.Reply{broken, stalled(scripted.Words("better words"))}, advisorCall("which?"), scripted.Text("done"))})
-	r.advise(chat.AdvisorConfig{Enabled: true})
+	r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 4})
 	id := r.create("go")
 	v := r.until(id, "the second attempt", func(v engine.View) bool { return strings.Contains(liveOf(v), "better words") })
 	if live := liveOf(v); strings.Contains(live, "wrong") {
 		t.Errorf("the card shows %q", live)
 	}
 	p := v.Draft.Parts[len(v.Draft.Parts)-1]
-	if p.Voided != 1 || p.Type != chat.PartToolResult || v.Draft.Consults == nil || v.Draft.Consults.Model != "m:latest" || v.Draft.Consults.Other {
+	if p.Voided != 1 || p.Type != chat.PartToolResult || v.Draft.Consults == nil || v.Draft.Consults.Model != "m:latest" || v.Draft.Consults.Other ||
+		v.Draft.Consults.Uses != 4 || v.Draft.Consults.Left != 3 {
 		t.Errorf("the part is %+v, consults %+v", p, v.Draft.Consults)
 	}
 	r.interrupt(id)

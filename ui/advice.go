@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ func (t *transcript) advice(m *chat.Message, i int) *view.Advice {
 		return a
 	}
 	describeAdvice(a, r.part)
+	if a.State == view.AdviceFailed {
+		a.Runs = "/chats/" + string(m.ChatID) + "/runs"
+	}
 	if a.Text != "" {
 		a.Blocks = t.prose.Prose(text.Key{Message: int64(r.message)}, a.Text)
 	}
@@ -55,6 +59,9 @@ func draftAdvice(d *engine.Draft, call, result *engine.DraftPart) *view.Advice {
 		a.Since, a.Text, a.Wait = result.Since.UnixMilli(), result.Live, consultWait(d)
 		if result.Live == "" {
 			a.Facts = swapFacts(d)
+		}
+		if c := d.Consults; c != nil && c.Uses > 0 {
+			a.Facts = append(a.Facts, usesLeft(c.Left, c.Uses))
 		}
 	}
 	return a
@@ -129,11 +136,23 @@ func describeAdvice(a *view.Advice, p *chat.Part) {
 	if out.Type != chat.AdviceLimit && out.AdvisorModel != "" {
 		a.Facts = append(a.Facts, out.AdvisorModel)
 	}
-	a.Facts = append(a.Facts, view.Count(out.RemainingUses, "use")+" left")
-	a.Facts = append(a.Facts, consultFacts(out.Usage, p)...)
+	var d chat.AdvisorDetail
+	if !detail(p, &d) {
+		d = chat.AdvisorDetail{}
+	}
+	a.Facts = append(a.Facts, usesLeft(out.RemainingUses, d.Uses))
+	a.Facts = append(a.Facts, consultFacts(out.Usage, d)...)
 }
 
-func consultFacts(u *chat.AdvisorUsage, p *chat.Part) []string {
+// usesLeft says how often the Turn may still ask; of is 0 where no limit was set.
+func usesLeft(left, of int) string {
+	if of == 0 {
+		return view.Count(left, "use") + " left"
+	}
+	return strconv.Itoa(left) + " of " + view.Count(of, "use") + " left"
+}
+
+func consultFacts(u *chat.AdvisorUsage, d chat.AdvisorDetail) []string {
 	if u == nil {
 		return nil
 	}
@@ -145,8 +164,7 @@ func consultFacts(u *chat.AdvisorUsage, p *chat.Part) []string {
 		facts = append(facts, "cost "+view.Money(*u.CostMicros))
 	}
 	took := view.Took(time.Duration(u.DurationMS) * time.Millisecond)
-	var d chat.AdvisorDetail
-	if detail(p, &d) && d.LoadMS > 0 {
+	if d.LoadMS > 0 {
 		took += ", " + view.Took(time.Duration(d.LoadMS)*time.Millisecond) + " of it loading"
 	}
 	return append(facts, took)

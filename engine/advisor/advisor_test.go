@@ -40,7 +40,7 @@ func options(m chat.Model) Options {
 		Messages: []chat.PromptMessage{{Role: chat.RoleUser, Content: "the task"}}, Tools: []chat.ToolDef{{Name: "act"}}}
 	return Options{Model: m, Advises: chat.ModelConfig{ID: "a", Model: "wise"}, Window: 32768, StepCap: 1200,
 		Snapshot: func() Snapshot { return Snapshot{Request: req, Sections: []string{"base"}} },
-		Spend:    func(chat.Reply, time.Duration) *int64 { return nil }, Notice: func(chat.Delta) {}, Begin: func(context.Context) {}, Now: time.Now}
+		Spend:    func(chat.Reply, time.Duration) *int64 { return nil }, Notice: func(chat.Delta) {}, Begin: func(context.Context, int) {}, Now: time.Now}
 }
 
 func made(t *testing.T, o Options) *Runtime {

@@ -35,8 +35,8 @@ type Options struct {
 	Snapshot func() Snapshot
 	// Spend books a call that was made and says what it cost, nil without a price.
 	Spend func(reply chat.Reply, took time.Duration) (costMicros *int64)
-	// Begin is told before the nested call is made.
-	Begin func(context.Context)
+	// Begin is told before the nested call is made; left is how many uses remain after it.
+	Begin func(ctx context.Context, left int)
 	// Notice is told of phases and retries of the nested call.
 	Notice func(chat.Delta)
 	Now    func() time.Time
@@ -103,7 +103,7 @@ func (r *Runtime) consult(ctx context.Context, question string, stream func(stri
 	failed := func(why string) chat.AdvisorResult {
 		return chat.AdvisorResult{Type: chat.AdviceFailed, Error: why, AdvisorModel: r.o.Advises.Model, RemainingUses: int(r.left.Load()) + 1}
 	}
-	r.o.Begin(ctx)
+	r.o.Begin(ctx, int(r.left.Load()))
 	started := r.o.Now()
 	a := answer{stream: stream, restart: restart, notice: r.o.Notice}
 	reply, err := r.send(ctx, r.request(question), a.take)

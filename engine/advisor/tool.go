@@ -3,7 +3,6 @@ package advisor
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -66,8 +65,11 @@ func (t *Tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat
 	}
 	content, full := encoded(out, env.MaxText)
 	res := chat.Result{Content: content, FullBytes: full}
-	if load >= coldLoad {
-		res.Detail = json.RawMessage(`{"load_ms":` + strconv.FormatInt(load.Milliseconds(), 10) + `}`)
+	if load < coldLoad {
+		load = 0
+	}
+	if detail := (chat.AdvisorDetail{LoadMS: load.Milliseconds(), Uses: t.runtime.o.Config.MaxUsesPerRun}); detail != (chat.AdvisorDetail{}) {
+		res.Detail = marshal(detail)
 	}
 	return res
 }
@@ -78,7 +80,7 @@ func flagged(text string) chat.Result { return chat.Result{Content: text, IsErro
 // its size before that, 0 when nothing was cut.
 func encoded(out chat.AdvisorResult, limit int) (content string, full int64) {
 	advice := out.Advice
-	whole := marshal(out)
+	whole := string(marshal(out))
 	for room, now := limit, whole; ; {
 		if len(now) <= limit || room <= 0 {
 			if len(now) != len(whole) {
@@ -90,14 +92,14 @@ func encoded(out chat.AdvisorResult, limit int) (content string, full int64) {
 		// A share, as escapes make the JSON longer than the text.
 		room -= max(1, room*(len(now)-limit)/len(now))
 		out.Advice, _, _ = prompt.CutResult(advice, max(room, 0), "")
-		now = marshal(out)
+		now = string(marshal(out))
 	}
 }
 
-func marshal(out chat.AdvisorResult) string {
-	b, err := json.Marshal(out)
+func marshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic("advisor: " + err.Error()) // strings and numbers always have a JSON form
 	}
-	return string(b)
+	return b
 }

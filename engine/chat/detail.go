@@ -82,7 +82,9 @@ type SearchDetail struct {
 	Incomplete string `json:"incomplete,omitempty"`
 }
 
-// AdvisorDetail is the detail of advisor: how long its model took to load, 0 when it was in memory.
+// AdvisorDetail is the detail of advisor: how long its model took to load, 0 when it was in memory, and how many uses the site gave the Turn, 0
+// when it set no limit.
 type AdvisorDetail struct {
-	LoadMS int64 `json:"load_ms"`
+	LoadMS int64 `json:"load_ms,omitempty"`
+	Uses   int   `json:"uses,omitempty"`
 }

@@ -18,7 +18,7 @@ const (
 )
 
 func advised() view.Advice {
-	return view.Advice{Question: retryQuestion, Blocks: text.Prose(retryAdvice), Facts: []string{"gpt-oss:120b", "2 uses left", "6.1k tokens in, 412 out", "21 s"}}
+	return view.Advice{Question: retryQuestion, Blocks: text.Prose(retryAdvice), Facts: []string{"gpt-oss:120b", "2 of 3 uses left", "6.1k tokens in, 412 out", "21 s"}}
 }
 
 func advisedAlready() *view.Advice {
@@ -31,15 +31,15 @@ func advices() []templ.Component {
 	const lock = "Which lock order is right here?"
 	list := []view.Advice{
 		{State: view.AdviceRunning, Question: retryQuestion, Wait: "Loading gpt-oss:120b", Since: ago(12 * time.Second),
-			Facts: []string{"loading it takes about 40 s", "the chat’s own model must be loaded again afterwards"}},
+			Facts: []string{"loading it takes about 40 s", "the chat’s own model must be loaded again afterwards", "2 of 3 uses left"}},
 		{State: view.AdviceRunning, Question: lock, Wait: "Loading wise:7b", Since: ago(2 * time.Second), Facts: []string{"loading it was not measured yet"}},
 		{State: view.AdviceRunning, Question: retryQuestion, Wait: "Consulting gpt-oss:120b", Since: ago(18 * time.Second), Blocks: text.Grow(retryAdvice[:150], 0)},
 		advised(),
 		{Question: lock, Blocks: text.Prose("Take the store’s lock first, always; the feed’s lock is a leaf."),
 			Facts: []string{"wise:7b", "0 uses left", "2.2k tokens in, 18 out", "cost 0.003", "52 s, 41 s of it loading"}},
-		{State: view.AdviceLimit, Question: "Is it safe to drop the old column now?", Facts: []string{"0 uses left"}, Settings: true,
+		{State: view.AdviceLimit, Question: "Is it safe to drop the old column now?", Facts: []string{"0 of 3 uses left"}, Settings: true,
 			Said: "The advisor cannot be consulted again in this turn. The model goes on with its own judgement."},
-		{State: view.AdviceFailed, Question: lock, Said: "gpt-oss:120b did not finish loading. The use was given back.", Facts: []string{"gpt-oss:120b", "2 uses left"}},
+		{State: view.AdviceFailed, Question: lock, Said: "gpt-oss:120b did not finish loading. The use was given back.", Facts: []string{"gpt-oss:120b", "2 of 3 uses left"}, Runs: "/chats/c/runs"},
 		{State: view.AdviceRefused, Question: lock, Said: "The model made other calls beside the question. Nothing of it was run and no use was spent; it was told to ask alone."},
 		{State: view.AdviceRefused, Said: "The call was refused before it cost a use: question is required."},
 		{State: view.AdviceStopped, Question: lock, Said: "Stopped before there was advice. No use was spent."},

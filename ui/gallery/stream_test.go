@@ -266,6 +266,7 @@ func TestIntents(t *testing.T) {
 		l.send(event(t, "#log", "append", view.MarkItem(view.Mark{ID: 77, Text: "new"}))),
 		chromedp.Poll(`!document.querySelector('#below').classList.contains('is-off')`, nil),
 		chromedp.Evaluate(`document.querySelector('#below').textContent.trim()`, &pill),
+		chromedp.Poll(`Math.abs(document.querySelector('#transcript').getBoundingClientRect().bottom-12-document.querySelector('#below').getBoundingClientRect().bottom)<2`, nil),
 		chromedp.Evaluate(`document.querySelector('#below').click()`, nil),
 		chromedp.Poll(`document.querySelector('#below').classList.contains('is-off')`, nil),
 		// theme is remembered, the shortcuts open

@@ -128,7 +128,10 @@ function watchTranscript() {
   for (const by of ['wheel', 'touchstart', 'touchmove', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false; acted = performance.now() }, { passive: true, capture: true })
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
-  const touched = () => {
+  // What a reader opens is not news.
+  const opened = ({ target }) => (target.closest ? target : target.parentElement)?.closest('.row-tool > .body')
+  const touched = list => {
+    if (list.every(opened)) return
     lostEdit()
     if (frame) return
     frame = requestAnimationFrame(follow)

@@ -20,9 +20,11 @@ type Advice struct {
 	// Wait says what happens while there is no advice yet; Since is when it began, in Unix milliseconds.
 	Wait  string
 	Since int64
-	// Facts stand below: model, uses left, tokens, time. Settings adds the way to the advisor's settings.
+	// Facts stand below: model, uses left, tokens, time. Settings adds the way to the advisor's settings, Runs that to the Chat's model
+	// calls at this address.
 	Facts    []string
 	Settings bool
+	Runs     string
 }
 
 // AdviceState chooses the look of an Advice.
@@ -69,7 +71,7 @@ func advicePatches(step int64, i int, was *partCursor, now Advice) []Patch {
 		return []Patch{{Selector: "#" + partID("n-", step, i), Mode: "outer", HTML: AdviceItem(step, i, now.grown())}}
 	}
 	out := textPatches(step, i, was, "nb-", "np-", now.Text)
-	if old.Wait != now.Wait || old.Since != now.Since || old.Settings != now.Settings || !slices.Equal(old.Facts, now.Facts) {
+	if old.Wait != now.Wait || old.Since != now.Since || old.Settings != now.Settings || old.Runs != now.Runs || !slices.Equal(old.Facts, now.Facts) {
 		out = append(out, Patch{Selector: "#" + partID("nm-", step, i), Mode: "outer", HTML: adviceMeta(step, i, now)})
 	}
 	return out

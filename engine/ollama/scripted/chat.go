@@ -214,7 +214,7 @@ func (s *stream) frame(f *Frame) bool {
 	if delay == 0 {
 		delay = s.model.Pace
 	}
-	if !s.out.wait(delay) {
+	if !s.out.wait(delay) || !s.out.hold(f.Hold) {
 		return false
 	}
 	s.sent++

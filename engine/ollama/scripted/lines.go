@@ -51,4 +51,17 @@ func (l *lineWriter) wait(d time.Duration) bool {
 	}
 }
 
+// hold waits until c is closed; nil does not wait.
+func (l *lineWriter) hold(c <-chan struct{}) bool {
+	if c == nil {
+		return true
+	}
+	select {
+	case <-c:
+		return true
+	case <-l.r.Context().Done():
+		return false
+	}
+}
+
 func (l *lineWriter) stall() { <-l.r.Context().Done() }

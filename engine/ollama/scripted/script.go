@@ -64,8 +64,9 @@ type Reply struct {
 
 // Frame is one line of a stream. Text, Thinking and Calls may stand together; the others stand alone.
 type Frame struct {
-	// Delay passes before the line; 0 is the Model's Pace.
+	// Delay passes before the line; 0 is the Model's Pace. Hold keeps it back until that is closed; nil does not.
 	Delay    time.Duration
+	Hold     <-chan struct{}
 	Text     string
 	Thinking string
 	Calls    []Call
