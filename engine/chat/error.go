@@ -50,6 +50,8 @@ const (
 	KindReadOnly        Kind = "read_only"
 	KindCommitUnknown   Kind = "commit_unknown"
 	KindNoSpace         Kind = "no_space"
+	// KindUnavailable: what is asked for cannot be had where the files are, such as git that is not installed.
+	KindUnavailable Kind = "unavailable"
 )
 
 // Error is the one error type that a person sees: a kind, one sentence, and what to do or what was found. Anything else that

@@ -56,3 +56,19 @@ type DiffStatus struct {
 	Files     int    `json:"files"`
 	Branch    string `json:"branch,omitempty"`
 }
+
+// DiffStatusOf adds up what repositories differ.
+func DiffStatusOf(repos []RepoStatus) DiffStatus {
+	var d DiffStatus
+	for i, r := range repos {
+		if i == 0 {
+			d.Branch = r.Branch
+		}
+		d.Files += len(r.Files)
+		for _, f := range r.Files {
+			d.Additions += f.Additions
+			d.Deletions += f.Deletions
+		}
+	}
+	return d
+}

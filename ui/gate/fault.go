@@ -40,7 +40,8 @@ func statusOf(k chat.Kind) (status int, ok bool) {
 		return http.StatusInternalServerError, true
 	case chat.KindUnreachable, chat.KindStreamCut, chat.KindAuth, chat.KindServer, chat.KindOutOfMemory:
 		return http.StatusBadGateway, true
-	case chat.KindStarting, chat.KindStopping, chat.KindReadOnly, chat.KindCommitUnknown, chat.KindModelLoading, chat.KindBusy:
+	case chat.KindStarting, chat.KindStopping, chat.KindReadOnly, chat.KindCommitUnknown, chat.KindModelLoading, chat.KindBusy,
+		chat.KindUnavailable:
 		return http.StatusServiceUnavailable, true
 	case chat.KindSlowStart, chat.KindSilent:
 		return http.StatusGatewayTimeout, true
