@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/agentside/files"
+	"holdfast/agentside/git"
 	"holdfast/agentside/proc"
 	"holdfast/engine/chat"
 )
@@ -38,6 +39,8 @@ type Workspaces struct {
 	data, temp, state string
 	gate              *files.Gate
 	manager           *proc.Manager
+	git               *git.Program
+	changes           changes
 	now               func() time.Time
 
 	// mu guards open and closed.
@@ -52,10 +55,12 @@ type workspace struct {
 	record    chat.WorkspaceRecord
 	files     *files.Files
 	processes *proc.Scope
+	git       *git.Repositories
 }
 
 func (w *workspace) Files() chat.Files         { return w.files }
 func (w *workspace) Processes() chat.Processes { return w.processes }
+func (w *workspace) Git() chat.Git             { return w.git }
 
 // New ends what an appliance that crashed with the same State left running, which can take five seconds.
 func New(ctx context.Context, o Options) (*Workspaces, error) {
@@ -83,11 +88,13 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		}
 		*dir.real = real
 	}
-	manager, err := proc.New(ctx, proc.Options{Temp: w.temp, State: w.state, Environ: o.Environ, Log: o.Log, Now: o.Now})
+	manager, err := proc.New(ctx, proc.Options{Temp: w.temp, State: w.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
+		Ended: w.changes.touch})
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	w.manager = manager
+	w.git = git.New(git.Options{Temp: w.temp, Environ: o.Environ, Log: o.Log})
 	return w, nil
 }
 
@@ -129,7 +136,9 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 		return old, nil
 	}
 	opened := &workspace{record: rec, processes: w.manager.Scope(rec.ID, real),
-		files: files.New(files.Options{Dir: real, Temp: w.temp, Refused: []string{w.data, w.state}, Gate: w.gate, Now: w.now})}
+		git: w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
+		files: files.New(files.Options{Dir: real, Temp: w.temp, Refused: []string{w.data, w.state}, Gate: w.gate, Now: w.now,
+			Changed: func() { w.changes.touch(rec.ID) }})}
 	w.open[rec.ID] = opened
 	return opened, nil
 }
@@ -275,5 +284,5 @@ func (w *Workspaces) Close(ctx context.Context) error {
 	w.closed = true
 	clear(w.open)
 	w.mu.Unlock()
-	return w.manager.Close(ctx)
+	return errors.Join(w.manager.Close(ctx), w.git.Close(ctx))
 }

@@ -31,6 +31,8 @@ type Options struct {
 	Gate *Gate
 	// Now is the clock of the search limit; nil is time.Now.
 	Now func() time.Time
+	// Changed is told of each write, edit and removal that was done, and must not wait; may be nil.
+	Changed func()
 }
 
 // Files are the files of one Workspace.
@@ -40,6 +42,7 @@ type Files struct {
 	refused []string
 	gate    *Gate
 	now     func() time.Time
+	changed func()
 	// foldsCase: names that differ only in case are one file.
 	foldsCase bool
 	rename    func(dir *os.Root, from, to string) error
@@ -49,7 +52,7 @@ var _ chat.Files = (*Files)(nil)
 
 // New gives the Files below o.Dir.
 func New(o Options) *Files {
-	f := &Files{dir: filepath.Clean(o.Dir), refused: o.Refused, gate: o.Gate, now: o.Now,
+	f := &Files{dir: filepath.Clean(o.Dir), refused: o.Refused, gate: o.Gate, now: o.Now, changed: o.Changed,
 		rename: func(dir *os.Root, from, to string) error { return dir.Rename(from, to) }}
 	if o.Temp != "" {
 		f.temp = filepath.Clean(o.Temp)
@@ -59,6 +62,9 @@ func New(o Options) *Files {
 	}
 	if f.now == nil {
 		f.now = time.Now
+	}
+	if f.changed == nil {
+		f.changed = func() {}
 	}
 	f.foldsCase = foldsCase(f.dir)
 	return f

@@ -65,6 +65,7 @@ func (f *Files) remove(p *place, old before, dryRun bool) (chat.Written, error) 
 	if err := s.dir.Remove(s.base); err != nil {
 		return chat.Written{}, osRefusal(p.shown, "remove", err)
 	}
+	f.changed()
 	return answer, nil
 }
 
@@ -151,6 +152,9 @@ func (f *Files) replace(ctx context.Context, changes []change) (err error) {
 		if err := s.commit(f.rename); err != nil {
 			return putBack(all[:i], err)
 		}
+	}
+	if len(all) > 0 {
+		f.changed()
 	}
 	return nil
 }

@@ -42,6 +42,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Now tells how old what has ended is; nil is time.Now.
 	Now func() time.Time
+	// Ended is told of a Workspace whose process has ended, and must not wait; may be nil.
+	Ended func(chat.WorkspaceID)
 	// giveUp and grace are the times of that name; 0 is the default.
 	giveUp, grace time.Duration
 }
@@ -100,6 +102,9 @@ func (o Options) filled() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Ended == nil {
+		o.Ended = func(chat.WorkspaceID) {}
 	}
 	o.giveUp, o.grace = cmp.Or(o.giveUp, giveUp), cmp.Or(o.grace, grace)
 	return o

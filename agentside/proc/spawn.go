@@ -116,6 +116,7 @@ func (m *Manager) run(p *process, cmd *exec.Cmd, r *os.File) {
 	end.at = m.opts.Now()
 	p.buffer.finish(end)
 	m.touch(p)
+	m.opts.Ended(p.scope.workspace)
 	m.after(p, r, held, late.C)
 	if err := r.Close(); err != nil {
 		m.opts.Log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)

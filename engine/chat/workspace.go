@@ -43,6 +43,7 @@ type Workspaces interface {
 type Workspace interface {
 	Files() Files
 	Processes() Processes
+	Git() Git
 }
 
 // FileError is how Files refuse; Kind is not_found, outside_workspace, not_regular, permission, is_directory, too_large,

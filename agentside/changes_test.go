@@ -1,0 +1,111 @@
+package agentside
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/engine/chat"
+)
+
+// TestChangesAreTold: a successful write, edit or removal and the end of a command touch the feed and the report; nothing else does.
+func TestChangesAreTold(t *testing.T) {
+	h := newHouse(t)
+	told := make(chan chat.WorkspaceID, 100)
+	h.OnChange(func(id chat.WorkspaceID) { told <- id })
+	dir := filepath.Join(h.top, "home/work")
+	ws, err := h.Open(t.Context(), chat.WorkspaceRecord{ID: "w1", Kind: chat.WorkspaceLocal, Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := h.Open(t.Context(), chat.WorkspaceRecord{ID: "w2", Kind: chat.WorkspaceLocal, Directory: filepath.Join(h.top, "other")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	touched, stop := ws.Git().Watch()
+	elsewhere, stopOther := other.Git().Watch()
+	defer stopOther()
+	files := ws.Files()
+	hash := ""
+	write := func(req chat.WriteRequest) error {
+		w, err := files.Write(t.Context(), req)
+		if err == nil && !req.DryRun {
+			hash = w.Hash
+		}
+		return err
+	}
+	edit := func(search string, dry bool) error {
+		_, err := files.Edit(t.Context(), chat.EditRequest{DryRun: dry, Files: []chat.FileEdits{{Path: "a", Edits: []chat.TextEdit{{Search: search, Replace: "b"}}}}})
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want int
+	}{
+		{"a dry write", func() error { return write(chat.WriteRequest{Path: "a", Content: []byte("a"), DryRun: true}) }, 0},
+		{"a write", func() error { return write(chat.WriteRequest{Path: "a", Content: []byte("a")}) }, 1},
+		{"the same again", func() error { return write(chat.WriteRequest{Path: "a", Content: []byte("a")}) }, 0},
+		{"a dry edit", func() error { return edit("a", true) }, 0},
+		{"an edit", func() error { return edit("a", false) }, 1},
+		{"a read", func() error { _, err := files.Raw(t.Context(), "a", 0); return err }, 0},
+		{"a write back", func() error { return write(chat.WriteRequest{Path: "a", Content: []byte("c")}) }, 1},
+		{"a removal", func() error { return write(chat.WriteRequest{Path: "a", IfMatch: hash, Remove: true}) }, 1},
+		{"a command", func() error {
+			if _, err := ws.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", Command: "echo; echo"}); err != nil {
+				return err
+			}
+			<-touched
+			_, err := ws.Processes().Output(t.Context(), "", "p1", 0, time.Minute)
+			return err
+		}, 1},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if step.name == "a command" {
+			if id := <-told; id != "w1" {
+				t.Errorf("told of %s", id)
+			}
+			continue
+		}
+		if len(told) != step.want || len(touched) != step.want {
+			t.Errorf("%s: told %d times, touched %d times, want %d", step.name, len(told), len(touched), step.want)
+		}
+		for len(told) > 0 {
+			if id := <-told; id != "w1" {
+				t.Errorf("%s: told of %s", step.name, id)
+			}
+		}
+		for len(touched) > 0 {
+			<-touched
+		}
+	}
+	if len(elsewhere) > 0 {
+		t.Error("another Workspace was touched")
+	}
+	stop()
+	if err := write(chat.WriteRequest{Path: "a", Content: []byte("d")}); err != nil || len(touched) > 0 {
+		t.Errorf("touched after the end of the subscription, %v", err)
+	}
+}
+
+func TestGitOfAWorkspace(t *testing.T) {
+	h := newHouse(t)
+	dir := filepath.Join(h.top, "home/work")
+	ws, err := h.Open(t.Context(), chat.WorkspaceRecord{ID: "w1", Kind: chat.WorkspaceLocal, Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := ws.Files().Write(t.Context(), chat.WriteRequest{Path: "a", Content: []byte("1\n2\n")}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ws.Git().Status(t.Context())
+	if err != nil || chat.DiffStatusOf(all) != (chat.DiffStatus{Additions: 2, Files: 1, Branch: "main"}) {
+		t.Errorf("got %+v, %v", all, err)
+	}
+}
