@@ -17,8 +17,8 @@ type standIn struct {
 	program *Program
 	repo    repository
 	dir     string
-	// unborn: there is no commit yet; sha256: the repository counts with longer hashes.
-	unborn, sha256 bool
+	// sha256: the repository counts with longer hashes.
+	sha256 bool
 }
 
 var headText = regexp.MustCompile(`^(ref: (refs/[^\s\x00-\x1f]+)|[0-9a-f]{40}|[0-9a-f]{64})\n?$`)
