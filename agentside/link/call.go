@@ -1,0 +1,144 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"holdfast/engine/chat"
+)
+
+// maxAnswer bounds what an Agent may answer: the largest file, and what JSON makes of the largest edit.
+const maxAnswer = 96 << 20
+
+// call is one request to an Agent.
+type call struct {
+	method string
+	path   string
+	query  url.Values
+	header map[string]string
+	chat   chat.ID
+	// boot is the run that it is meant for; "" is any.
+	boot string
+	body []byte
+}
+
+// reply is an answer that has arrived whole, and the link over which it came.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+	over   *connection
+}
+
+// errBroken is that a link broke in the middle of a call, so that nobody knows how it went.
+type errBroken struct{ cause error }
+
+func (e *errBroken) Error() string { return "the link to the agent broke: " + e.cause.Error() }
+func (e *errBroken) Unwrap() error { return e.cause }
+
+// ask sends a call, and again over each new link until an answer is there or the Agent has been away for too long. The call must be one
+// that may be repeated.
+func (l *line) ask(ctx context.Context, needs string, c call) (*reply, error) {
+	var broken *connection
+	for {
+		over, err := l.wait(ctx, broken)
+		if err != nil {
+			return nil, err
+		}
+		if !over.terms.Has(needs) {
+			return nil, &chat.Error{Kind: chat.KindWrongState, Message: "The agent of this workspace cannot do that.",
+				Detail: fmt.Sprintf("It does not offer %s; bring it to the release of the appliance.", needs)}
+		}
+		got, err := over.send(ctx, c)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err == nil && l.isCurrent(over) {
+			return got, nil
+		}
+		if err == nil {
+			// What comes over a link that was displaced is of a run that may be over: it counts for nothing, and the call is repeated.
+			continue
+		}
+		select {
+		case <-over.done():
+			broken = over
+		default:
+			if l.isCurrent(over) {
+				return nil, &errBroken{cause: err}
+			}
+		}
+	}
+}
+
+// send makes one request over one link.
+func (c *connection) send(ctx context.Context, in call) (*reply, error) {
+	req, err := c.request(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxAnswer {
+		return nil, errors.New("the agent answered with too much")
+	}
+	if resp.Header.Get(headerBoot) != c.hello.BootID {
+		return nil, errors.New("the answer is of another run than the greeting")
+	}
+	return &reply{status: resp.StatusCode, header: resp.Header, body: body, over: c}, nil
+}
+
+func (c *connection) request(ctx context.Context, in call) (*http.Request, error) {
+	target := url.URL{Scheme: "http", Host: "agent", Path: "/api/v0" + in.path, RawQuery: in.query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, in.method, target.String(), bytes.NewReader(in.body))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range in.header {
+		req.Header.Set(name, value)
+	}
+	for name, value := range map[string]string{headerChat: string(in.chat), headerBoot: in.boot} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if in.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// problem reads a refusal; nil when the answer is none.
+func (r *reply) problem() *problem {
+	if r.status < 400 {
+		return nil
+	}
+	p := &problem{}
+	if err := json.Unmarshal(r.body, p); err != nil || p.Kind == "" || p.Message == "" {
+		return &problem{Kind: "internal", Message: fmt.Sprintf("The agent answered with status %d.", r.status)}
+	}
+	p.Kind, p.Message, p.Detail, p.Path = cut(p.Kind), cut(p.Message), cut(p.Detail), cut(p.Path)
+	return p
+}
+
+func (r *reply) into(v any) error {
+	if err := json.Unmarshal(r.body, v); err != nil {
+		return fmt.Errorf("the agent's answer cannot be read: %w", err)
+	}
+	return nil
+}
+
+func encode(v any) ([]byte, error) { return json.Marshal(v) }

@@ -1,0 +1,128 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"holdfast/engine/chat"
+)
+
+// remoteFiles are the Files of an Agent.
+type remoteFiles struct{ line *line }
+
+var _ chat.Files = (*remoteFiles)(nil)
+
+func fileFault(err error, path string) error {
+	if kind, message, ok := refusedBy(err); ok {
+		return &chat.FileError{Kind: kind, Path: path, Message: message}
+	}
+	return &chat.FileError{Kind: "invalid", Path: path, Message: fmt.Sprintf("The work on %s broke off: %v.", path, err)}
+}
+
+// get asks, and reads the answer into v unless it is nil.
+func (f *remoteFiles) get(ctx context.Context, path string, c call, v any) (*reply, error) {
+	got, err := f.line.ask(ctx, CapFiles, c)
+	if err != nil {
+		return nil, fileFault(err, path)
+	}
+	if p := got.problem(); p != nil {
+		return nil, &chat.FileError{Kind: p.Kind, Path: p.Path, Message: joinSentences(p.Message, p.Detail)}
+	}
+	if v == nil {
+		return got, nil
+	}
+	if err := got.into(v); err != nil {
+		return nil, fileFault(err, path)
+	}
+	return got, nil
+}
+
+// Raw reads a file whole.
+func (f *remoteFiles) Raw(ctx context.Context, path string, max int64) (chat.RawFile, error) {
+	q := url.Values{"path": {path}}
+	if max > 0 {
+		q.Set("max", strconv.FormatInt(max, 10))
+	}
+	got, err := f.get(ctx, path, call{method: http.MethodGet, path: "/files/raw", query: q}, nil)
+	if err != nil {
+		return chat.RawFile{}, err
+	}
+	resolved, err := strconv.Unquote(got.header.Get(headerPath))
+	if err != nil {
+		return chat.RawFile{}, fileFault(err, path)
+	}
+	return chat.RawFile{Path: resolved, Bytes: got.body, Hash: unquoted(got.header.Get("ETag"))}, nil
+}
+
+// Lines reads a range of lines.
+func (f *remoteFiles) Lines(ctx context.Context, in chat.LinesQuery) (chat.Lines, error) {
+	q := url.Values{"path": {in.Path}}
+	for name, n := range map[string]int{"offset": in.Offset, "limit": in.Limit, "max_bytes": in.MaxBytes} {
+		if n > 0 {
+			q.Set(name, strconv.Itoa(n))
+		}
+	}
+	var out linesShape
+	_, err := f.get(ctx, in.Path, call{method: http.MethodGet, path: "/files/lines", query: q}, &out)
+	return chat.Lines(out), err
+}
+
+// changing is a call under a key of its own, so that it happens once however often it is sent.
+func changing(c call) call {
+	if c.header == nil {
+		c.header = map[string]string{}
+	}
+	c.header[headerKey] = uuid.NewString()
+	return c
+}
+
+// Write replaces or removes a file.
+func (f *remoteFiles) Write(ctx context.Context, req chat.WriteRequest) (chat.Written, error) {
+	q := url.Values{"path": {req.Path}}
+	if req.DryRun {
+		q.Set("dry_run", "true")
+	}
+	c := call{method: http.MethodPut, path: "/files/raw", query: q, header: map[string]string{}, body: req.Content}
+	if req.Remove {
+		c.method, c.body = http.MethodDelete, nil
+	}
+	if req.IfMatch != "" {
+		c.header["If-Match"] = quoted(req.IfMatch)
+	}
+	var out writtenShape
+	_, err := f.get(ctx, req.Path, changing(c), &out)
+	return chat.Written(out), err
+}
+
+// Edit applies edits, all or none.
+func (f *remoteFiles) Edit(ctx context.Context, req chat.EditRequest) ([]chat.Edited, error) {
+	body, err := encode(editTo(req))
+	if err != nil {
+		return nil, fileFault(err, "")
+	}
+	var out []editedShape
+	if _, err := f.get(ctx, "", changing(call{method: http.MethodPost, path: "/files/edit", body: body}), &out); err != nil {
+		return nil, err
+	}
+	return each(out, func(e editedShape) chat.Edited { return chat.Edited(e) }), nil
+}
+
+// Find lists or searches.
+func (f *remoteFiles) Find(ctx context.Context, q chat.FindQuery) (chat.Found, error) {
+	body, err := encode(findShape(q))
+	if err != nil {
+		return chat.Found{}, fileFault(err, q.Path)
+	}
+	path := "/files/search"
+	if q.Kind == chat.FindList {
+		path = "/files/list"
+	}
+	var out foundShape
+	_, err = f.get(ctx, q.Path, call{method: http.MethodPost, path: path, body: body}, &out)
+	return out.from(), err
+}
