@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) Stand) {
 		{"commands run", runCommands}, {"starts are one", startOnce}, {"output goes on from an offset", resumeOutput},
 		{"long output keeps head and tail", longOutput}, {"waits end", endWaits}, {"processes are signalled", signalProcesses},
 		{"chats see their own", chatsApart}, {"a fence comes first", fenceFirst}, {"a watch is touched", watchProcess},
+		{"repositories are read", readRepositories},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}

@@ -36,6 +36,9 @@ func NewAPI(place chat.Workspace, boot string) *API {
 		"POST /api/v0/files/edit":            a.kept.once(a.editFiles),
 		"POST /api/v0/files/list":            a.findFiles,
 		"POST /api/v0/files/search":          a.findFiles,
+		"GET /api/v0/git/status":             a.gitStatus,
+		"GET /api/v0/git/diff":               a.gitDiff,
+		"GET /api/v0/git/watch":              a.watchGit,
 	} {
 		a.mux.HandleFunc(pattern, h)
 	}

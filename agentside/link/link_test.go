@@ -352,3 +352,22 @@ func TestBrowsersAreRefused(t *testing.T) {
 	}
 	o.server.CloseClientConnections()
 }
+
+// TestStop: a Workspace that is stopped has no process left, also one that does not hear the first signal.
+func TestStop(t *testing.T) {
+	o := newOffice(t, quick())
+	newDesk(t, o, deskOptions{boot: "b1", id: o.enrolled("a1")})
+	ws := o.open("a1")
+	for _, id := range []string{"p1", "p2"} {
+		if _, err := ws.Processes().Start(t.Context(), chat.ProcessStart{ID: id, ChatID: "c1", Command: "sleep 1000"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.appliance.Stop(t.Context(), chat.WorkspaceRecord{ID: "w1", Kind: chat.WorkspaceAgent, AgentID: "a1"}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ws.Processes().List(t.Context(), "")
+	if err != nil || len(all) != 2 || all[0].Running || all[1].Running {
+		t.Errorf("%+v, %v", all, err)
+	}
+}

@@ -12,12 +12,14 @@ type place struct {
 	line      *line
 	files     *remoteFiles
 	processes *remoteProcesses
+	git       *remoteGit
 }
 
 var _ chat.Workspace = (*place)(nil)
 
 func (p *place) Files() chat.Files         { return p.files }
 func (p *place) Processes() chat.Processes { return p.processes }
+func (p *place) Git() chat.Git             { return p.git }
 
 // Open gives the Workspace of a record of kind agent. It is the same whether the Agent is there or not; what is asked of it waits for
 // the Agent, but not for longer than it may be absent.
@@ -33,7 +35,7 @@ func (a *Appliance) Open(_ context.Context, rec chat.WorkspaceRecord) (chat.Work
 	if l == nil {
 		return nil, &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping."}
 	}
-	return &place{line: l, files: &remoteFiles{line: l},
+	return &place{line: l, files: &remoteFiles{line: l}, git: &remoteGit{line: l},
 		processes: &remoteProcesses{appliance: a, line: l, piece: a.o.Times.Piece, boots: &l.boots}}, nil
 }
 

@@ -179,7 +179,7 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := Hello{Capabilities: []string{CapProcesses, CapFiles}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
+	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
 	w := &wiring{}
 	a, err := NewAgent(AgentOptions{Dialling: Dialling{URL: o.url(), connect: w.dial}, Identity: d.id, API: NewAPI(ws, d.boot), Hello: hello, Log: o.log, Times: o.times})
 	if err != nil {
