@@ -173,6 +173,11 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 		out.Chats = append(out.Chats, shownChat(c, q.who, a.phaseNow(q, c), unread))
 	}
 	query, after := q.query.Get("q"), chat.ID(q.query.Get("after_id"))
+	if after != "" {
+		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: after}); err != nil {
+			return out, badCursor(err)
+		}
+	}
 	if strings.TrimSpace(query) != "" {
 		found, err := a.o.Search.Search(q.ctx(), q.who, search.SearchInput{Query: query, Limit: limit, AfterID: after})
 		for _, h := range found.Hits {
@@ -180,11 +185,6 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 		}
 		out.HasMore = found.HasMore
 		return out, errors.Join(err, a.embed(q, out.Chats))
-	}
-	if after != "" {
-		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: after}); err != nil {
-			return out, badCursor(err)
-		}
 	}
 	page, err := a.o.Chats.List(q.ctx(), q.who, engine.ListInput{Limit: limit, AfterID: after})
 	for _, c := range page.Chats {

@@ -198,7 +198,7 @@ func checkChats(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	for _, q := range []string{"?q=absent", "?q=label:team%3Dred", "?q=status:running", "?q=archived:true", "?q=workspace:x"} {
 		take(step{name: "list " + q, method: "GET", path: "/chats" + q, status: 200, has: []string{`"chats":[]`}})
 	}
-	for _, q := range []string{"?limit=0", "?limit=201", "?limit=x", "?after_id=x", "?q=status:odd", "?q=label:x", "?q=%zz"} {
+	for _, q := range []string{"?limit=0", "?limit=201", "?limit=x", "?after_id=x", "?q=x&after_id=x", "?q=status:odd", "?q=label:x", "?q=%zz"} {
 		take(step{name: "list " + q, method: "GET", path: "/chats" + q, status: 400})
 	}
 	take(step{name: "messages", method: "GET", path: at + "/messages", status: 200, has: []string{`"queued_messages":[]`, `"total_cost_micros":null`}})
