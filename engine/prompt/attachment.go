@@ -59,6 +59,8 @@ func (h *historyWriter) userPart(p *chat.Part) (text, image string) {
 		return labelled(referenceLabel(p), p.Content), ""
 	case chat.PartFile:
 		return h.file(p)
+	case chat.PartContextFile:
+		return nestedText(p), ""
 	}
 	return "", ""
 }

@@ -14,6 +14,8 @@ const (
 	KindAppliance = "appliance"
 	KindChat      = "chat"
 	KindWorkspace = "workspace"
+	// KindContext tells a running Turn of a context that counts from the next one on; that one has it in its own sections.
+	KindContext = "context"
 )
 
 // Input is everything that a request is made of.
@@ -28,6 +30,8 @@ type Input struct {
 	// Workspace is nil when the Chat has none; System names its operating system, "" leaves that out.
 	Workspace *chat.WorkspaceRecord
 	System    string
+	// Snapshot is the Workspace's context that the Turn has pinned, with Payloads; nil for none.
+	Snapshot *chat.Snapshot
 	// Tools are chosen and ordered by the caller; TextTools writes them into the system text.
 	Tools     []chat.ToolDef
 	TextTools bool

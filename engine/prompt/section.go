@@ -10,7 +10,7 @@ import (
 // sectionTags are the marks of our own sections; texts of others cannot open or close them.
 var sectionTags = []string{
 	"sub-agent", "workspace-context", "user-instructions", guidanceTag, "plan-mode", "explore-mode", "plan-file-path",
-	"available-skills",
+	"available-skills", guideTag,
 }
 
 // guidanceTag marks the section about the advisor.
@@ -32,10 +32,11 @@ func systemSections(in Input, tools []chat.ToolDef) []string {
 		stored[KindChat],
 		stored[KindWorkspace],
 		subAgent(in.Chat),
-		workspaceContext(in.Workspace, in.System),
+		workspaceContext(in),
 		tagged("user-instructions", cleanText(in.UserInstructions)),
 		tagged(guidanceTag, in.Guidance),
 		modeSections(in),
+		availableSkills(in, tools),
 	}
 	switch {
 	case in.JSONTools:
@@ -71,21 +72,23 @@ func sectionKind(p chat.Part) string {
 }
 
 func duringTurn(c *chat.Chat, m *chat.Message) bool {
-	return c.Turn.UserMessage != 0 && m.ID > c.Turn.UserMessage
+	// One that has no id yet goes in front of the next Step's.
+	return c.Turn.UserMessage != 0 && (m.ID == 0 || m.ID > c.Turn.UserMessage)
 }
 
-func workspaceContext(w *chat.WorkspaceRecord, system string) string {
+func workspaceContext(in Input) string {
+	w := in.Workspace
 	if w == nil {
 		return ""
 	}
 	lines := make([]string, 0, 2)
-	if system != "" {
-		lines = append(lines, "System: "+oneLine(system))
+	if in.System != "" {
+		lines = append(lines, "System: "+oneLine(in.System))
 	}
 	if w.Directory != "" {
 		lines = append(lines, "Working directory: "+oneLine(w.Directory))
 	}
-	return tagged("workspace-context", strings.Join(lines, "\n"))
+	return tagged("workspace-context", joinBlank([]string{strings.Join(lines, "\n"), guides(in)}))
 }
 
 // oneLine keeps a path or a name from looking like further lines of the prompt.
