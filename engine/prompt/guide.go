@@ -123,31 +123,27 @@ var (
 	openComment = regexp.MustCompile(`(?s)(^|\n) {0,3}<!--.*$`)
 )
 
-// plainGuide removes from an instruction file what its readers do not see: comments, and characters without a shape.
+// plainGuide removes from an instruction file what its readers do not see: comments, and characters without a shape. A comment leaves a
+// space, so that what stood around it does not join to another one.
 func plainGuide(s string) (string, Hidden) {
 	var h Hidden
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	s = strings.TrimPrefix(s, "\uFEFF")
-	// What is left may join to another comment or stand beside what is now gone, so it is looked at until nothing is found.
-	for again := true; again; {
-		before := h
-		s, h.Characters = dropUnseen(s, h.Characters)
-		for _, re := range []*regexp.Regexp{comment, openComment} {
-			n := len(re.FindAllStringIndex(s, -1))
-			if n > 0 {
-				s = re.ReplaceAllString(s, "$1")
-			}
-			h.Comments += n
+	s, h.Characters = dropUnseen(s)
+	if strings.Contains(s, "<!--") {
+		h.Comments = len(comment.FindAllStringIndex(s, -1))
+		s = strings.TrimSpace(comment.ReplaceAllString(s, " "))
+		if at := openComment.FindStringIndex(s); at != nil {
+			s, h.Comments = s[:at[0]], h.Comments+1
 		}
-		again = h != before
 	}
 	return cleanText(s), h
 }
 
 // dropUnseen removes what visible drops, and joiners and selectors that stand where no script or emoji needs them.
-func dropUnseen(s string, n int) (string, int) {
+func dropUnseen(s string) (plain string, n int) {
 	if isPlain(s) {
-		return s, n
+		return s, 0
 	}
 	runes := []rune(s)
 	kept := make([]rune, 0, len(runes))

@@ -75,8 +75,8 @@ func TestWhatNobodySeesIsRemovedFromInstructions(t *testing.T) {
 		hidden   Hidden
 	}{
 		{"plain", "plain", Hidden{}},
-		{"a<!-- x\ny -->b", "ab", Hidden{Comments: 1}},
-		{"a <!-<!-- x -->- y --> b", "a  b", Hidden{Comments: 2}},
+		{"a<!-- x\ny -->b", "a b", Hidden{Comments: 1}},
+		{"a <!-<!-- x -->- y --> b", "a <!- - y --> b", Hidden{Comments: 1}},
 		{"a\n<!-- the rest\nis hidden", "a", Hidden{Comments: 1}},
 		{"a <!-- not closed", "a <!-- not closed", Hidden{}},
 		{"<\u200B!-- x -->b", "b", Hidden{Comments: 1, Characters: 1}},
