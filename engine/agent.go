@@ -41,7 +41,8 @@ func (s spawnInput) agentType(mode chat.Mode) (chat.AgentType, error) {
 	return "", chat.Invalid("type", "The desktop is switched off on this appliance, so there are no computer_use sub-agents. Use general or explore.")
 }
 
-// spawn starts a Sub-agent of a root Chat. It has the owner, the Workspace, the model and the plan mode of its parent.
+// spawn starts a Sub-agent of a root Chat. It has the owner, the Workspace with its pinned context, the model and the plan
+// mode of its parent.
 func (e *Engine) spawn(ctx context.Context, env chat.Env, in spawnInput) (*chat.Chat, error) {
 	kind, err := in.agentType(env.Mode)
 	if err != nil {
@@ -112,6 +113,10 @@ func childRecord(parent *chat.Chat, id chat.ID, kind chat.AgentType) *chat.Chat 
 		ModelConfigID: parent.ModelConfigID, ReasoningEffort: parent.ReasoningEffort, MCPServerIDs: parent.MCPServerIDs, PlanMode: parent.PlanMode}
 	if kind == chat.AgentExplore {
 		c.PlanMode = ""
+	}
+	if parent.Context != nil {
+		pin := *parent.Context
+		c.Context = &pin
 	}
 	return c
 }

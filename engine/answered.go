@@ -49,5 +49,8 @@ func (r *run) answered() error {
 		r.kept = &o
 		return err
 	}
-	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
+	if err := r.commitStep(chat.Event{Kind: chat.CommitStep}, o); err != nil {
+		return err
+	}
+	return r.guide(plan, results)
 }

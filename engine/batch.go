@@ -252,7 +252,8 @@ func (b *batch) intent(i int) *chat.Intent {
 func (b *batch) env(p *planned) chat.Env {
 	r := b.r
 	callID := p.call.ID
-	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.t.workspace, Reads: r.t.reads,
+	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.t.workspace,
+		Context: r.t.extra.guided.snapshot, Reads: r.t.reads,
 		Output: func(text string) {
 			r.draft.output(callID, text)
 			r.pace.grew()

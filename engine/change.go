@@ -210,6 +210,11 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 			return err
 		}
 	}
+	if c.Archived != m.Archived {
+		if err := remark(tx, c, m.Archived, now); err != nil {
+			return err
+		}
+	}
 	applyMove(c, m, was, now)
 	if !x.quiet && (m.Effects&(chat.AppendHistory|chat.AppendQueue|chat.AppendUrgent|chat.Take) != 0 || was.Leased() && c.State.AtRest()) {
 		c.UpdatedAt = now
@@ -346,6 +351,7 @@ func (e *Engine) appendUser(tx *kv.Tx, c *chat.Chat, msg *chat.Message, set turn
 	}
 	c.LastError = nil
 	c.Turn = chat.Turn{UserMessage: msg.ID, StartedAt: e.now().UTC()}
+	c.Context, c.NextContext = c.Pinned(), nil
 	return nil
 }
 

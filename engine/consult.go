@@ -24,6 +24,7 @@ type extras struct {
 	consults *Consulting
 	judging  judgement
 	place    place
+	guided   guided
 }
 
 // Consulting is what is known of the advisor that a Turn may ask.

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
+	"holdfast/engine/skill"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
 )
@@ -155,7 +156,7 @@ func New(o Options) *Engine {
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
 			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
-	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.personTools(), e.agentTools())}
+	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.personTools(), e.agentTools(), skill.Tools())}
 	e.feed = newFeed()
 	e.runner = newRunner(e)
 	return e

@@ -14,6 +14,8 @@ type feed struct {
 	owners map[chat.UserID]map[*listener]struct{}
 	// naming are the Chats for which a title is being made because a person asked.
 	naming map[chat.ID]bool
+	// places wait for the newest context of a Workspace.
+	places map[chat.WorkspaceID]map[chan struct{}]struct{}
 }
 
 // live is what memory knows of a Chat that somebody reads or runs.
@@ -27,7 +29,7 @@ type live struct {
 }
 
 func newFeed() *feed {
-	return &feed{chats: map[chat.ID]*live{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{}}
+	return &feed{chats: map[chat.ID]*live{}, places: map[chat.WorkspaceID]map[chan struct{}]struct{}{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{}}
 }
 
 // beginNaming is false while the Chat is being named already; else endNaming must follow.
@@ -72,6 +74,31 @@ func (f *feed) touch(id chat.ID) bool {
 	}
 	wakeAll(l.subs)
 	return len(l.subs) > 0
+}
+
+// subscribePlace gives a channel that is touched after each Snapshot of the Workspace, and the func that ends the subscription.
+func (f *feed) subscribePlace(id chat.WorkspaceID) (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.places[id] == nil {
+		f.places[id] = map[chan struct{}]struct{}{}
+	}
+	f.places[id][ch] = struct{}{}
+	return ch, sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.places[id], ch)
+		if len(f.places[id]) == 0 {
+			delete(f.places, id)
+		}
+	})
+}
+
+func (f *feed) touchPlace(id chat.WorkspaceID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	wakeAll(f.places[id])
 }
 
 func (f *feed) watched(id chat.ID) bool {

@@ -110,6 +110,11 @@ func (g *Guarded) Overview(ctx context.Context, p chat.Principal, in OverviewInp
 	return account.Run(ctx, g.guard, "engine.Overview", policyOverview, p, in, g.room.Overview)
 }
 
+// Pin is Engine.Pin under policyPin.
+func (g *Guarded) Pin(ctx context.Context, p chat.Principal, in PinInput) (*chat.Chat, error) {
+	return account.Run(ctx, g.guard, "engine.Pin", policyPin, p, in, g.room.Pin)
+}
+
 // Processes is Engine.Processes under policyProcesses.
 func (g *Guarded) Processes(ctx context.Context, p chat.Principal, in ProcessesInput) ([]chat.ProcessOutput, error) {
 	return account.Run(ctx, g.guard, "engine.Processes", policyProcesses, p, in, g.room.Processes)

@@ -40,5 +40,6 @@ var (
 	policyEditQueued   = account.OwnsWrites(func(in EditQueuedInput) chat.ID { return in.ChatID })
 	policyDeleteQueued = account.OwnsWrites(func(in QueuedInput) chat.ID { return in.ChatID })
 	policyPromote      = account.OwnsWrites(func(in QueuedInput) chat.ID { return in.ChatID })
+	policyPin          = account.OwnsWrites(func(in PinInput) chat.ID { return in.ChatID })
 	policyRestore      = account.OwnsWrites(func(in RestoreInput) chat.ID { return in.ChatID })
 )

@@ -58,6 +58,8 @@ type setup struct {
 	notify  func(chat.Notice)
 	// maxBytes bounds the store; 0 is plenty.
 	maxBytes int64
+	// live is the context of the Workspace; nil is that of the place itself.
+	live chat.Context
 }
 
 // rig is the engine with everything real around it: store, adapter and wire, Tools, Workspace.
@@ -190,7 +192,7 @@ func (r *rig) build() {
 	r.spaces = nil
 	if r.places != nil {
 		r.spaces = workspace.New(r.store, r.places, nil)
-		open = r.spaces.Open
+		open = withContext(r.o.live, r.spaces.Open)
 	}
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)

@@ -125,6 +125,9 @@ func (r *run) begin(c *chat.Chat) error {
 		if t.workspace, err = r.e.ports.workspaces(r.ctx, t.record.ID); err != nil {
 			return workspaceError(t.record, err)
 		}
+		if err = r.pinContext(); err != nil {
+			return err
+		}
 	}
 	t.extra.exclusive = r.e.ports.exclusive
 	r.addAdvisor()

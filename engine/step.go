@@ -105,7 +105,7 @@ func (r *run) promptInput() prompt.Input {
 	if len(t.notes) > 0 {
 		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
 	}
-	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Tools: t.defs,
+	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Snapshot: t.extra.guided.snapshot, Tools: t.defs,
 		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
 		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), System: runtime.GOOS + "/" + runtime.GOARCH}
 }
@@ -337,6 +337,9 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 		ev.Kind = chat.FinishTurn
 	}
 	if err := r.commitStep(ev, o); err != nil {
+		return err
+	}
+	if err := r.guide(plan, results); err != nil {
 		return err
 	}
 	return r.watchLoop()

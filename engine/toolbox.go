@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
+	"holdfast/engine/skill"
 )
 
 // toolbox is all Tools that the engine knows: those that were handed in, and behind them those that act on Chats.
@@ -26,11 +27,12 @@ func (b *toolbox) Tool(name string) (chat.Tool, bool) {
 	return b.Tools.Tool(name)
 }
 
-// Defs lists what is offered for a window; a small one has no room for more than files and commands.
+// Defs lists what is offered for a window; a small one has no room for more than files, commands and the
+// skills that are there.
 func (b *toolbox) Defs(window int) []chat.ToolDef {
 	defs := b.Tools.Defs(window)
 	for _, t := range b.own {
-		if d := t.Def(); window >= prompt.SmallWindow || d.Name == toolPlan {
+		if d := t.Def(); window >= prompt.SmallWindow || d.Name == toolPlan || skill.Reads(d.Name) {
 			defs = append(defs, d)
 		}
 	}
@@ -60,7 +62,7 @@ func (r *run) offered() []chat.ToolDef {
 		return nil
 	}
 	defs := slices.DeleteFunc(r.e.tools.Defs(t.window), func(d chat.ToolDef) bool {
-		return d.Workspace && t.workspace == nil || !t.allows(d)
+		return d.Workspace && t.workspace == nil || skill.Reads(d.Name) && !skill.Any(t.extra.guided.snapshot) || !t.allows(d)
 	})
 	for _, tool := range t.extra.tools {
 		defs = append(defs, tool.Def())

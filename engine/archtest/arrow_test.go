@@ -16,7 +16,7 @@ type arrow struct {
 
 // commandRooms are the nouns beside the Turn. They stand on the store and the dictionary; the engine and ui know them.
 var commandRooms = []string{"engine/account", "engine/model", "engine/site", "engine/usage", "engine/search", "engine/workspace", "engine/file",
-	"engine/runlog", "engine/health", "engine/notice"}
+	"engine/runlog", "engine/health", "engine/notice", "engine/snapshot"}
 
 var arrowTable = []arrow{
 	{"engine/chat", nil, "the dictionary: everybody imports it, so it imports nobody"},
@@ -35,8 +35,11 @@ var arrowTable = []arrow{
 	{"engine/quick", []string{"engine/chat", "engine/prompt", "engine/metric"}, "small generations need a model, not a store"},
 	{"engine/probe", []string{"engine/chat", "engine/prompt"}, "a capability test asks as a Turn asks, and needs a model, not a store"},
 	{"engine/advisor", []string{"engine/chat", "engine/prompt", "engine/metric"}, "a consultation needs a model, not a store"},
+	{"engine/skill", []string{"engine/chat", "engine/prompt"}, "Tools that read the pinned context need a Workspace, not a store"},
+	{"engine/snapshot", append([]string{"kv", "engine/chat", "engine/metric", "engine/prompt"}, commandRooms...),
+		"a page shows what of a context stands in a request, so it counts as the prompt does"},
 	{"engine", append([]string{"kv", "engine/chat", "engine/prompt", "engine/quick", "engine/advisor", "engine/call", "engine/argument",
-		"engine/metric"}, commandRooms...), "the workshop gets tools, model servers and places as ports, so that it runs with any of them"},
+		"engine/metric", "engine/skill"}, commandRooms...), "the workshop gets tools, model servers and places as ports, so that it runs with any of them"},
 	{"engine/...", append([]string{"kv", "engine/chat", "engine/metric", "engine/seal"}, commandRooms...), "a room beside the Turn stands on the store alone"},
 	{"kv/kvtest", []string{"kv", "engine/chat"}, "opens a real store for tests"},
 	{"kv/...", []string{"engine/chat", "kv/..."}, "the cellar knows records, not who asks for them"},

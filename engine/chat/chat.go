@@ -66,8 +66,18 @@ type Chat struct {
 	Used  ContextUse `json:"used"`
 	Chain Chain      `json:"chain"`
 
-	// Context is the Snapshot of the Workspace that the Turns use; nil before the first one.
-	Context *ContextPin `json:"context,omitempty"`
+	// Context is the Snapshot of the Workspace that the Turns use; nil before the first one. NextContext was pinned while a Turn was
+	// live, and is the next one's.
+	Context     *ContextPin `json:"context,omitempty"`
+	NextContext *ContextPin `json:"next_context,omitempty"`
+}
+
+// Pinned is what a person has pinned last, nil for nothing: the Chat is out of date against that.
+func (c *Chat) Pinned() *ContextPin {
+	if c.NextContext != nil {
+		return c.NextContext
+	}
+	return c.Context
 }
 
 // Lease makes one runner the owner of a Chat's run.
@@ -94,6 +104,8 @@ type Turn struct {
 	// CompactedAt is how many Steps there were at the last compaction.
 	CompactedAt int       `json:"compacted_at,omitempty"`
 	StartedAt   time.Time `json:"started_at,omitzero"`
+	// Warnings say what the Turn went on without.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ContextUse is how full the window was at the last Step, by the server's counts.

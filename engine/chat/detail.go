@@ -88,3 +88,9 @@ type AdvisorDetail struct {
 	LoadMS int64 `json:"load_ms,omitempty"`
 	Uses   int   `json:"uses,omitempty"`
 }
+
+// SkillDetail is the Detail of read_skill and read_skill_file.
+type SkillDetail struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}

@@ -52,6 +52,7 @@ const (
 	KindNoSpace         Kind = "no_space"
 	// KindUnavailable: what is asked for cannot be had where the files are, such as git that is not installed.
 	KindUnavailable Kind = "unavailable"
+	KindTimeout     Kind = "timeout"
 )
 
 // Error is the one error type that a person sees: a kind, one sentence, and what to do or what was found. Anything else that

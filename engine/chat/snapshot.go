@@ -12,8 +12,6 @@ type ContextPin struct {
 	At        time.Time `json:"at"`
 	// DirtySince is when the Workspace's context became another one than this; zero while it is the same.
 	DirtySince time.Time `json:"dirty_since,omitzero"`
-	// Warning says what the Turn that pinned it did not wait for; "" for nothing.
-	Warning string `json:"warning,omitempty"`
 }
 
 // Dirty says whether the Chat's context is out of date.

@@ -54,6 +54,8 @@ type Env struct {
 	Mode Mode
 	// Workspace is nil when the Chat has none.
 	Workspace Workspace
+	// Context is the Workspace's Snapshot that the Turn has pinned, with Payloads; nil for none.
+	Context *Snapshot
 	// Reads is what this Chat has read of files so far; Tools update it. Never nil.
 	Reads Reads
 	// Output shows live output to readers of the Draft; it may be called from any goroutine and never blocks. Never nil.

@@ -232,3 +232,31 @@ func nestedText(p *chat.Part) string {
 	}
 	return "The directory " + oneLine(path.Dir(p.Path)) + "/ has instructions of its own; they count for what is in it:\n" + p.Content
 }
+
+// ContextNews tells a running Turn what another Snapshot has that its own has not; "" for nothing that counts. It is longer than neither
+// Snapshot's share of the window.
+func ContextNews(was, now *chat.Snapshot, directory string, window int) string {
+	old := map[string]string{}
+	for _, g := range Guides(was, directory, window) {
+		old[g.Path] = g.Text
+	}
+	texts := []string{"The person has renewed the instructions and skills of the workspace. These count from now on:"}
+	for _, g := range Guides(now, directory, window) {
+		if text, known := old[g.Path]; !known || text != g.Text {
+			texts = append(texts, g.written())
+		}
+		delete(old, g.Path)
+	}
+	for _, g := range Guides(was, directory, window) {
+		if _, gone := old[g.Path]; gone {
+			texts = append(texts, "No longer there: "+g.Path)
+		}
+	}
+	if list := Skills(now, window).Text; list != Skills(was, window).Text {
+		texts = append(texts, "The skills from the next message of the person on:\n"+list)
+	}
+	if len(texts) == 1 {
+		return ""
+	}
+	return joinBlank(texts)
+}

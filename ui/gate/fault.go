@@ -43,7 +43,7 @@ func statusOf(k chat.Kind) (status int, ok bool) {
 	case chat.KindStarting, chat.KindStopping, chat.KindReadOnly, chat.KindCommitUnknown, chat.KindModelLoading, chat.KindBusy,
 		chat.KindUnavailable:
 		return http.StatusServiceUnavailable, true
-	case chat.KindSlowStart, chat.KindSilent:
+	case chat.KindSlowStart, chat.KindSilent, chat.KindTimeout:
 		return http.StatusGatewayTimeout, true
 	case chat.KindNoSpace:
 		return http.StatusInsufficientStorage, true
