@@ -526,6 +526,7 @@ func TestTheFirstTurnWaitsForItsContext(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		s := r.found("AGENTS.md", "Use tabs.")
 		s.MCPSettled = false
+		s.FullHash = chat.FullHash(s.Resources, "", false)
 		live.publish(s)
 		r.push(s)
 		v := r.rest(id)

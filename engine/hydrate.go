@@ -174,8 +174,9 @@ func (r *run) hasContext(live chat.Snapshot) (has, settled bool, err error) {
 	}
 	err = r.e.store.View(r.ctx, func(tx *kv.Tx) error {
 		n, found, err := tx.NewestSnapshot(r.t.record.ID)
-		has = found && n.BootID == live.BootID && n.Version >= live.Version
-		settled = has && n.Settled
+		// Not the version: what is published again without a change is not pushed.
+		has = found && n.Full == live.FullHash
+		settled = has && live.MCPSettled
 		return err
 	})
 	return has, settled, err

@@ -43,7 +43,7 @@ func (x *Tx) PutSnapshot(id chat.WorkspaceID, s chat.Snapshot, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	newest := &chat.NewestSnapshot{Aggregate: s.AggregateHash, BootID: s.BootID, Version: s.Version, Settled: s.MCPSettled, At: now}
+	newest := &chat.NewestSnapshot{Aggregate: s.AggregateHash, Full: s.FullHash, BootID: s.BootID, Version: s.Version, Settled: s.MCPSettled, At: now}
 	if found {
 		newest.Last = old.Last
 	}

@@ -37,6 +37,7 @@ type NewestSnapshot struct {
 	Address   Hash      `json:"address"`
 	Number    int64     `json:"number"`
 	Aggregate Hash      `json:"aggregate"`
+	Full      Hash      `json:"full"`
 	BootID    string    `json:"boot_id"`
 	Version   uint64    `json:"version"`
 	Settled   bool      `json:"mcp_settled"`
