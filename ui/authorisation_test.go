@@ -21,6 +21,7 @@ import (
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
+	"holdfast/engine/snapshot"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 )
@@ -41,14 +42,15 @@ const (
 
 // commands is the whole table, a line of words for each rule and room.
 var commands = map[rule]map[string]string{
-	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search",
+	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search", "snapshot": "Refresh",
 		"site": "Advisor Classifier TurnSummaries", "usage": "Limits", "workspace": "List"},
-	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold"},
+	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold", "snapshot": "SetRefresh"},
 	admins:       {"account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
 	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
-	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "usage": "ChatCost", "workspace": "Get Paths Text"},
-	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore",
+	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
+	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
+		"snapshot": "AddSource RemoveSource Resync",
 		"workspace": "Update Start Stop Delete"},
 	self:      {"account": "ListTokens ListSessions", "usage": "Summary Standing"},
 	selfWrite: {"account": "CreateToken RevokeToken CreateLogin RevokeSession"},
@@ -105,6 +107,7 @@ func guarded() map[string]reflect.Value {
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"health": health.NewGuarded(nil, g),
 		"model":  model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"snapshot": snapshot.NewGuarded(nil, g),
 		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
 	}
