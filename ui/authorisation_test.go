@@ -50,7 +50,7 @@ var commands = map[rule]map[string]string{
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
 	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
 	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
-		"snapshot": "AddSource RemoveSource Resync",
+		"snapshot":  "AddSource RemoveSource Resync",
 		"workspace": "Update Start Stop Delete"},
 	self:      {"account": "ListTokens ListSessions", "usage": "Summary Standing"},
 	selfWrite: {"account": "CreateToken RevokeToken CreateLogin RevokeSession"},
@@ -108,7 +108,7 @@ func guarded() map[string]reflect.Value {
 		"health": health.NewGuarded(nil, g),
 		"model":  model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"snapshot": snapshot.NewGuarded(nil, g),
-		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
+		"usage":    usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
 	}
 	return all
