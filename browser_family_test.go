@@ -27,7 +27,9 @@ func familyScripts() []scripted.Script {
 		scripted.Script{User: "three tides", Reply: scripted.Text("Three tides it is.")},
 		scripted.Script{User: "How long is a reading good enough to show? 1 day\nWhich pages show it? Station, Feed", Reply: scripted.Text("One day, on two pages.")},
 		scripted.Script{User: "delegate", Reply: toolCall("spawn_agent", map[string]any{"prompt": "run it", "title": "Run the thing"})},
-		scripted.Script{User: "delegate", Results: 1, Reply: scripted.Text("Somebody else does it now.")})
+		scripted.Script{User: "delegate", Results: 1, Reply: scripted.Text("Somebody else does it now.")},
+		scripted.Script{User: "delegate and wait", Reply: toolCall("spawn_agent", map[string]any{"prompt": "run it", "title": "Run it here"})},
+		scripted.Script{User: "delegate and wait", Results: 1, Reply: scripted.Endless("I watch it. ")})
 }
 
 // familial is an appliance whose model asks and delegates, with a folder that is not trusted.
@@ -96,6 +98,40 @@ func TestBrowserSubAgents(t *testing.T) {
 	p.shows("#bar", "Sub-agent of")
 	p.shows("#chats .is-sub.is-here", "Run the thing")
 	p.shot("agent")
+}
+
+// TestBrowserStopsASubAgent: one is stopped from the page of its chat, which goes on; one that is stopped with its chat says so.
+func TestBrowserStopsASubAgent(t *testing.T) {
+	t.Parallel()
+	a, p, dir := familial(t)
+	at := p.start("delegate")
+	p.shows("#agents .card-ask", "Sub-agent “Run the thing” asks to run a command")
+	p.shot("agent-stop")
+	p.do("narrow and dark", size(390, 844), theme(true))
+	p.shot("agent-stop-narrow")
+	p.do("wide", size(1440, 900), theme(false))
+	p.press("#agents", "Stop “Run the thing”")
+	p.until(`!document.querySelector('#agents .row-tool')`)
+	p.do("open the sub-agent", chromedp.Click("#chats .is-sub", chromedp.ByQuery))
+	p.shows("#rest", "You interrupted this turn")
+	if _, err := os.Stat(filepath.Join(dir, "ran.txt")); !os.IsNotExist(err) {
+		t.Errorf("the command ran: %v", err)
+	}
+	p.open(at)
+	p.send("delegate and wait")
+	p.shows("#agents .row-tool", "Run it here")
+	p.click("#stop")
+	p.shows("#rest", "You interrupted this turn")
+	p.until(`!document.querySelector('#agents .row-tool')`)
+	var family struct {
+		Children []struct {
+			ID string `json:"id"`
+		} `json:"children"`
+	}
+	a.must("GET", "/api/v1"+strings.TrimPrefix(at, a.url), nil, &family)
+	p.open(a.url + "/chats/" + family.Children[len(family.Children)-1].ID)
+	p.shows("#rest", "Stopped with its parent")
+	p.shot("agent-stopped")
 }
 
 // planning answers in plan mode with a plan for the file that the prompt names, and outside of it by saying so.

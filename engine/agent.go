@@ -220,7 +220,12 @@ func closeChildren(tx *kv.Tx, c *chat.Chat) ([]change, error) {
 	var out []change
 	for _, k := range children {
 		if !k.State.AtRest() {
-			out = append(out, closing(k.ID, nil))
+			x := closing(k.ID, nil)
+			x.write = func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error {
+				c.Turn.WithParent = true
+				return nil
+			}
+			out = append(out, x)
 		}
 	}
 	return out, nil

@@ -185,14 +185,21 @@ func TestInterruptingARootStopsItsSubAgents(t *testing.T) {
 	r.interrupt(id)
 	for _, k := range kids {
 		v := r.rest(k.ID)
-		if v.Chat.State != chat.Waiting || v.Chat.RestReason != chat.RestInterrupted || v.Chat.Queued != 0 {
-			t.Errorf("%s: %s (%s), %d queued", k.Title, v.Chat.State, v.Chat.RestReason, v.Chat.Queued)
+		if v.Chat.State != chat.Waiting || v.Chat.RestReason != chat.RestInterrupted || v.Chat.Queued != 0 || !v.Chat.Turn.WithParent {
+			t.Errorf("%s: %s (%s), %d queued, %+v", k.Title, v.Chat.State, v.Chat.RestReason, v.Chat.Queued, v.Chat.Turn)
 		}
 	}
 	if v := r.rest(id); v.Chat.RestReason != chat.RestInterrupted {
 		t.Errorf("%+v", v.Chat)
 	}
 	said(t, r.view(kids[0].ID), "user: one", "assistant [cut: interrupted]: I begin")
+	// Who goes on with one and stops it alone is told of that, not of its parent.
+	r.retry(kids[0].ID)
+	r.until(kids[0].ID, "text", streamed("I begin"))
+	r.interrupt(kids[0].ID)
+	if v := r.rest(kids[0].ID); v.Chat.RestReason != chat.RestInterrupted || v.Chat.Turn.WithParent {
+		t.Errorf("%+v", v.Chat)
+	}
 }
 
 // TestAFamilyHasItsBounds: four at work at once; five roots do not keep a Sub-agent from running.

@@ -63,7 +63,7 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 		}
 		name, ok := argument.Match(c.Name, active)
 		if !ok {
-			if _, known := r.e.tools.Tool(c.Name); known {
+			if r.exists(c.Name) {
 				refuse(chat.TextInactive(c.Name, active))
 			} else {
 				refuse(chat.TextUnknown(c.Name, active))
@@ -89,6 +89,12 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 	}
 	refuseTogether(out, r.t.extra.exclusive, now)
 	return out
+}
+
+// exists says whether there is such a Tool, active in this Turn or not: one of ours, or one that the Chat's program declared.
+func (r *run) exists(name string) bool {
+	_, known := r.e.tools.Tool(name)
+	return known || slices.ContainsFunc(r.t.chat.ClientTools, func(c chat.ClientTool) bool { return c.Name == name })
 }
 
 // runBatch runs the Calls and gives their Results in Call order. Asked Calls have none, and neither have those that a shutdown kept
@@ -312,6 +318,10 @@ func (b *batch) one(i int) {
 		}
 		res = p.tool.Run(r.ctx, b.env(p), p.call.Args)
 	}()
+	if res.IsError && p.def.Effect == chat.ClassRead && context.Cause(r.ctx) == chat.CauseShutdown {
+		// It stays open: the next process runs it again, and what it would say now is only that it was cut.
+		return
+	}
 	part := prompt.EncodeResult(res, b.cap)
 	part.CallID, part.ToolName = p.call.ID, p.call.Name
 	ended := r.e.now().UTC()

@@ -116,6 +116,32 @@ func TestClientToolsAreOfferedLastAndNotToThoseWhoMayNot(t *testing.T) {
 	}
 }
 
+// TestAClientToolInPlanModeIsInactive: the model is told that it exists.
+func TestAClientToolInPlanModeIsInactive(t *testing.T) {
+	r := newRig(t, setup{place: true, model: scripted.Model{Answer: answers(scripted.Calls(toolCall("ring", `{}`), toolCall("rang", `{}`)), scripted.Text("done"))}})
+	c, err := r.engine.Create(context.Background(), r.who, engine.CreateInput{Content: engine.TextParts("go"), Title: "a", WorkspaceID: r.space, ClientTools: ringAndDial, PlanMode: "plan"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.rest(c.ID)
+	var active []string
+	for _, tool := range r.prompts()[0].Tools {
+		active = append(active, tool.Function.Name)
+	}
+	want := []string{`!ring {"error":` + quoted(chat.TextInactive("ring", active)) + `}`, `!rang {"error":` + quoted(chat.TextUnknown("rang", active)) + `}`}
+	if got := r.results(c.ID); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
 func TestDeclarationsThatCannotBeOffered(t *testing.T) {
 	r := newRig(t, setup{})
 	many := make([]chat.ClientTool, 33)

@@ -63,6 +63,21 @@ type draft struct {
 	// failed is the reply of the last attempt that wrote one, until another attempt writes.
 	failed   []chat.Part
 	consults *Consulting
+	// ended is what is known of the reply once it is complete.
+	ended *ended
+}
+
+// ended is how a reply ended and what it used.
+type ended struct {
+	finish string
+	spent  *chat.UsageEntry
+}
+
+// end notes that the reply is complete.
+func (d *draft) end(e ended) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = &e
 }
 
 func (d *draft) reset(step, generation int64, runner string, turnStart, now time.Time, promptBytes int64) {
@@ -70,7 +85,7 @@ func (d *draft) reset(step, generation int64, runner string, turnStart, now time
 	defer d.mu.Unlock()
 	d.d = Draft{Step: step, Generation: generation, Runner: runner, Phase: chat.PhaseQueued, PhaseSince: now, StartedAt: turnStart,
 		PromptBytes: promptBytes, Consults: d.consults}
-	d.bufs, d.saved, d.unsaved, d.chunks, d.snapshot, d.calls, d.failed = nil, nil, 0, 0, nil, 0, nil
+	d.bufs, d.saved, d.unsaved, d.chunks, d.snapshot, d.calls, d.failed, d.ended = nil, nil, 0, 0, nil, 0, nil, nil
 }
 
 // restart empties the Draft for another attempt under a new generation. What the failed one wrote is remembered for partial.
@@ -341,30 +356,37 @@ func (d *draft) wholeChunk(now time.Time) (*chat.DraftChunk, int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.chunks++
-	return &chat.DraftChunk{Step: d.d.Step, Generation: d.d.Generation, First: len(d.d.Parts), Whole: true, At: now}, d.chunks
+	c := &chat.DraftChunk{Step: d.d.Step, Generation: d.d.Generation, First: len(d.d.Parts), Whole: true, At: now}
+	if d.ended != nil {
+		c.FinishReason, c.Spent = d.ended.finish, d.ended.spent
+	}
+	return c, d.chunks
 }
 
-// joinChunks gives the Parts of the newest generation among a Step's checkpoints, in order, and whether the reply was whole.
-func joinChunks(chunks []*chat.DraftChunk) (parts []chat.Part, step, generation int64, whole bool) {
+// joinChunks gives what the newest generation among a Step's checkpoints holds.
+func joinChunks(chunks []*chat.DraftChunk) remains {
+	var r remains
 	for _, c := range chunks {
-		if c.Generation > generation {
-			parts, generation, whole = nil, c.Generation, false
+		if c.Generation > r.generation {
+			r = remains{generation: c.Generation}
 		}
-		if c.Generation < generation {
+		if c.Generation < r.generation {
 			continue
 		}
-		step = c.Step
-		whole = whole || c.Whole
+		r.step = c.Step
+		if c.Whole {
+			r.whole, r.ended = true, ended{c.FinishReason, c.Spent}
+		}
 		for i, p := range c.Parts {
 			at := c.First + i
-			if at < len(parts) {
-				parts[at].Text += p.Text
+			if at < len(r.parts) {
+				r.parts[at].Text += p.Text
 				continue
 			}
-			parts = append(parts, p)
+			r.parts = append(r.parts, p)
 		}
 	}
-	return parts, step, generation, whole
+	return r
 }
 
 // pause shows that the finished reply waits for something, without emptying the Draft.

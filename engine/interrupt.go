@@ -72,7 +72,7 @@ func (r *run) finishInterrupted() error {
 func (e *Engine) Retry(ctx context.Context, p chat.Principal, in RetryInput) (*chat.Chat, error) {
 	return e.changeOnce(ctx, p, in.Keyed, "retry", in, change{chat: in.ChatID, event: kindOf(chat.Retrying),
 		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error {
-			c.Turn.Asks = nil
+			c.Turn.Asks, c.Turn.WithParent = nil, false
 			c.Turn.Steps, c.Turn.Cuts, c.Turn.Nudged, c.Turn.Urged, c.Turn.Compactions = 0, 0, false, false, 0
 			return nil
 		}})

@@ -257,8 +257,10 @@ func TestAShutdownClosesTheTurn(t *testing.T) {
 func TestAKillInTheJudgementLosesNothing(t *testing.T) {
 	r, id := inClosing(t)
 	text, whole := "", false
+	var kept []*chat.DraftChunk
 	err := r.store.View(t.Context(), func(tx *kv.Tx) error {
 		left, err := tx.Draft(id)
+		kept = left
 		for _, c := range left {
 			whole = c.Whole
 			for _, p := range c.Parts {
@@ -273,9 +275,28 @@ func TestAKillInTheJudgementLosesNothing(t *testing.T) {
 	r.interrupt(id)
 	next := prepareRig(t, setup{judged: true, model: judging("never asked", scripted.Text("complete"))})
 	id = next.create("go")
-	next.leave(id, func(tx *kv.Tx, c *chat.Chat) error { return chunks(tx, id, true, textPart("I did it.")) })
+	// The next process finds what this one had stored.
+	next.leave(id, func(tx *kv.Tx, c *chat.Chat) error {
+		for i, k := range kept {
+			k.Step, k.Generation = 1, 7
+			if k.Spent != nil {
+				k.Spent.ChatID, k.Spent.RootID, k.Spent.UserID = id, id, c.OwnerID
+			}
+			if err := tx.PutDraftChunk(id, i+1, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	next.start()
 	v := next.rest(id)
+	m := v.Messages[len(v.Messages)-1]
+	if m.Usage == nil || m.Usage.OutputTokens == nil || *m.Usage.OutputTokens == 0 || m.FinishReason != "stop" || m.RuntimeMS == nil || m.Partial {
+		t.Errorf("the recovered message is %+v", m)
+	}
+	if got := next.usage(id); !slices.Equal(got, []string{"turn"}) {
+		t.Errorf("booked are %v", got)
+	}
 	if v.Chat.State != chat.Waiting || v.Chat.RestReason != "" || len(next.prompts()) != 0 {
 		t.Errorf("%s, %s after %d calls", v.Chat.State, v.Chat.RestReason, len(next.prompts()))
 	}

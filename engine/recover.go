@@ -60,6 +60,7 @@ type remains struct {
 	step       int64
 	generation int64
 	whole      bool
+	ended      ended
 	intents    map[string]*chat.Intent
 }
 
@@ -76,13 +77,14 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 		}})
 		return err == nil, err
 	}
-	left := remains{intents: map[string]*chat.Intent{}}
+	var left remains
 	err := e.store.View(ctx, func(tx *kv.Tx) error {
 		chunks, err := tx.Draft(c.ID)
 		if err != nil {
 			return err
 		}
-		left.parts, left.step, left.generation, left.whole = joinChunks(chunks)
+		left = joinChunks(chunks)
+		left.intents = map[string]*chat.Intent{}
 		intents, err := tx.Intents(c.ID)
 		for _, in := range intents {
 			left.intents[in.CallID] = in
@@ -118,6 +120,11 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 			// Generations after the last checkpoint are unknown; none may ever be used again.
 			c.Generation = max(c.Generation, left.generation) + 1000
 			c.Turn.Cuts++
+			if left.ended.spent != nil {
+				if err := tx.PutUsage(left.ended.spent); err != nil {
+					return err
+				}
+			}
 			if err := tx.ClearDraft(c.ID); err != nil {
 				return err
 			}
@@ -148,6 +155,10 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 			ModelConfigID: c.ModelConfigID}
 		if !left.whole {
 			msg.Partial, msg.FinishReason = true, "crash"
+		}
+		if u := left.ended.spent; u != nil {
+			used, ms := u.Usage, u.RuntimeMS
+			msg.FinishReason, msg.Usage, msg.CostMicros, msg.RuntimeMS = left.ended.finish, &used, u.CostMicros, &ms
 		}
 		s.messages = append(s.messages, msg)
 	}

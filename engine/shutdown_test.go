@@ -79,6 +79,29 @@ func TestShutdownWhileToolsRun(t *testing.T) {
 	}
 }
 
+// TestShutdownWhileTheAdvisorSpeaks: the consultation is run again, once, and nothing that was cut is stored of it.
+func TestShutdownWhileTheAdvisorSpeaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, setup{model: asking([]scripted.Reply{stalled(scripted.Words("half the adv")), scripted.Text("All the advice.")},
+			advisorCall("which?"), scripted.Text("done"))})
+		r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 1})
+		id := r.create("go")
+		r.until(id, "advice", func(v engine.View) bool { return strings.Contains(liveOf(v), "half") })
+		r.reopen()
+		if got := r.results(id); len(got) != 0 {
+			t.Fatalf("stored at the stop: %q", got)
+		}
+		r.start()
+		v := r.rest(id)
+		if got := r.advice(id); len(got) != 1 || got[0].Type != chat.AdviceGiven || got[0].Advice != "All the advice." || got[0].RemainingUses != 0 {
+			t.Errorf("%+v", got)
+		}
+		if n := len(r.consultations()); n != 2 || v.Chat.RestReason != "" {
+			t.Errorf("%d consultations, rests with %q", n, v.Chat.RestReason)
+		}
+	})
+}
+
 // TestShutdownWhileAnAllowedCallRuns: what a person allowed runs once, and is not asked for or run again.
 func TestShutdownWhileAnAllowedCallRuns(t *testing.T) {
 	var runs atomic.Int32

@@ -56,6 +56,7 @@ func (r *run) step() error {
 	calls := callsOf(parts)
 	usage := r.usage(chat.UsageTurn, reply, r.e.now().Sub(started))
 	r.books.loaded(r.t.config.ID, reply.Load)
+	r.draft.end(ended{reply.FinishReason, usage})
 	used := func(c *chat.Chat) { c.Used = prompt.Used(c.Used, built, reply.Usage, parts) }
 	r.e.meters.step(built.Request.Model, reply, r.e.now().Sub(started))
 	if len(calls) == 0 {

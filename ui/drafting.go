@@ -199,7 +199,7 @@ func rest(c *chat.Chat) view.Rest {
 	case c.Archived:
 		r.Reason, r.Queued = "archived", c.Queued
 	case c.State == chat.Waiting && c.RestReason != "":
-		r.Reason, r.Queued = string(c.RestReason), c.Queued
+		r.Reason, r.Queued, r.WithParent = string(c.RestReason), c.Queued, c.Turn.WithParent
 	}
 	return r
 }

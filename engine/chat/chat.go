@@ -98,6 +98,8 @@ type Turn struct {
 	Nudged bool `json:"nudged,omitempty"`
 	// Urged: text:announced was already sent in this Turn.
 	Urged bool `json:"urged,omitempty"`
+	// WithParent: it was stopped because its parent was.
+	WithParent bool `json:"with_parent,omitempty"`
 	// Asks is set when the Turn ended with a question or a plan; the next user Message answers it.
 	Asks        *Asking `json:"asks,omitempty"`
 	Compactions int     `json:"compactions,omitempty"`
@@ -152,10 +154,11 @@ type DraftChunk struct {
 	// First is the index of Parts[0] in the Draft; if its Part exists already, its text is appended.
 	First int `json:"first"`
 	// Whole: the reply is complete; only the transaction that closes the Turn is missing.
-	Whole        bool      `json:"whole,omitempty"`
-	FinishReason string    `json:"finish_reason,omitempty"`
-	Usage        *Usage    `json:"usage,omitempty"`
-	At           time.Time `json:"at"`
+	Whole bool `json:"whole,omitempty"`
+	// FinishReason and Spent are known of a complete reply: whoever stores it books what it used.
+	FinishReason string      `json:"finish_reason,omitempty"`
+	Spent        *UsageEntry `json:"spent,omitempty"`
+	At           time.Time   `json:"at"`
 }
 
 // Intent is the durable note that a Call is about to run or has run (operations.md 3.4).

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"sync"
 
 	"holdfast/engine/chat"
@@ -24,8 +23,8 @@ type follower struct {
 	queued chat.MessageID
 	held   client.Transcript
 	show   *show
-	// asked are the cards that were answered here, lines what the person types.
-	asked []string
+	// cards are the permission cards that are asked here, lines what the person types.
+	cards cards
 	lines chan string
 	// question is the one that the person is asked at rest, nil for none; agents are the sub-agents as they were last told of.
 	question *question
@@ -69,7 +68,7 @@ func (f *follower) run(ctx context.Context) error {
 				return err
 			}
 		case c := <-children:
-			if err := f.agent(&c); err != nil {
+			if done, err := f.relative(work, &c); done || err != nil {
 				return err
 			}
 		case err := <-ended:
@@ -190,9 +189,7 @@ func (f *follower) ask() error {
 		return &Exit{Code: CodeNeedsPerson, Message: "chat " + string(f.id) + " needs an approval for " + callLine(open.ToolName, open.Args) +
 			"; answer it in the browser, or run chat on a terminal"}
 	}
-	f.listen()
-	f.asked = append(f.asked, open.CallID)
-	return f.show.ask(wholeCall(open.ToolName, open.Args))
+	return f.put(card{f.id, open.CallID, wholeCall(open.ToolName, open.Args)})
 }
 
 // listen reads what the person types.
@@ -211,7 +208,7 @@ func (f *follower) nextCard() *client.OpenCall {
 		// None is a person's to answer.
 		first = 0
 	}
-	if len(f.held.Open) == 0 || slices.Contains(f.asked, f.held.Open[first].CallID) {
+	if len(f.held.Open) == 0 || f.cards.known(f.id, f.held.Open[first].CallID) {
 		return nil
 	}
 	return &f.held.Open[first]
@@ -222,23 +219,7 @@ func (f *follower) decide(ctx context.Context, line string) (done bool, err erro
 	if f.question != nil {
 		return f.reply(ctx, line)
 	}
-	if len(f.asked) == 0 {
-		return false, nil
-	}
-	in := client.Approval{Decision: client.Deny}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		in.Decision = client.AllowOnce
-	case "n", "no":
-	default:
-		return false, f.show.ask("y or n? ")
-	}
-	err = f.api.Approve(ctx, f.id, f.asked[len(f.asked)-1], in)
-	if isAnswered(err) {
-		// Somebody else was faster; what follows is shown as it comes.
-		return false, f.note("this was answered already")
-	}
-	return false, err
+	return false, f.answer(ctx, line)
 }
 
 func isAnswered(err error) bool {

@@ -33,6 +33,10 @@ func (f *follower) rested(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	if c.Asks == nil || f.queued != 0 {
+		// What a sub-agent asks here is answered first.
+		if f.queued == 0 && c.LastError == nil && !f.lonely() && needsPerson(&c) != nil {
+			return false, nil
+		}
 		return true, f.outcome(&c)
 	}
 	q, err := f.openQuestion(*c.Asks)
@@ -183,8 +187,26 @@ func (f *follower) relatives(ctx context.Context, out chan<- client.Chat) error 
 	return nil
 }
 
-// agent notes what became of a sub-agent; one that needs a person ends the command where there is nobody.
-func (f *follower) agent(c *client.Chat) error {
+// relative takes what became of a sub-agent. After the Turn only what it asks keeps the command.
+func (f *follower) relative(ctx context.Context, c *client.Chat) (done bool, err error) {
+	if err := f.agent(ctx, c); err != nil || f.question != nil || !f.held.Status.Status.AtRest() {
+		return false, err
+	}
+	return f.rested(ctx)
+}
+
+// needsPerson is the first sub-agent that waits for a person, nil for none.
+func needsPerson(c *client.Chat) *client.Chat {
+	for i := range c.Children {
+		if c.Children[i].Status == chat.RequiresAction {
+			return &c.Children[i]
+		}
+	}
+	return nil
+}
+
+// agent notes what became of a sub-agent; what it asks is asked here, and where there is nobody it ends the command.
+func (f *follower) agent(ctx context.Context, c *client.Chat) error {
 	if f.agents[c.ID] == c.Status {
 		return nil
 	}
@@ -192,9 +214,9 @@ func (f *follower) agent(c *client.Chat) error {
 	name := "sub-agent “" + c.Title + "”"
 	switch {
 	case c.Status == chat.RequiresAction && f.lonely():
-		return &Exit{Code: CodeNeedsPerson, Message: plain(name + " waits for a person; answer it in the browser, in chat " + string(c.ID))}
+		return &Exit{Code: CodeNeedsPerson, Message: plain(name + " waits for a person; answer it in the browser, in chat " + string(c.ID) + ", or run chat on a terminal")}
 	case c.Status == chat.RequiresAction:
-		return f.note(name + " waits for you in the browser, in chat " + string(c.ID))
+		return f.agentCards(ctx, c)
 	case c.Status == chat.Failed && c.LastError != nil:
 		return f.note(name + " failed: " + c.LastError.Message)
 	case c.Status == chat.Running:
@@ -207,10 +229,9 @@ func (f *follower) agent(c *client.Chat) error {
 
 // atWork says that sub-agents go on after the Turn, or gives the exit code where one of them needs a person.
 func (f *follower) atWork(c *client.Chat) error {
-	for i := range c.Children {
-		if c.Children[i].Status == chat.RequiresAction {
-			return &Exit{Code: CodeNeedsPerson, Message: plain("sub-agent “" + c.Children[i].Title + "” waits for a person; answer it in the browser, in chat " + string(c.Children[i].ID))}
-		}
+	if one := needsPerson(c); one != nil {
+		return &Exit{Code: CodeNeedsPerson, Message: plain("sub-agent “" + one.Title + "” waits for a person; answer it in the browser, in chat " + string(one.ID) +
+			", or run chat on a terminal")}
 	}
 	for i := range c.Children {
 		if !c.Children[i].Status.AtRest() {

@@ -55,27 +55,30 @@ func TestAQuestionThatNobodyCanAnswer(t *testing.T) {
 	}
 }
 
+// delegating starts a sub-agent that wants to run a command, and waits for it.
+func delegating(p *scripted.Prompt) scripted.Reply {
+	var r struct {
+		ChatID string `json:"chat_id"`
+	}
+	got := p.Results()
+	switch {
+	case strings.Contains(p.Messages[0].Content, "<sub-agent>") && len(got) == 0:
+		return scripted.Calls(scripted.Call{Name: "execute", Args: json.RawMessage(`{"command":"touch made"}`)})
+	case strings.Contains(p.Messages[0].Content, "<sub-agent>") || len(got) > 1:
+		return scripted.Text("Done.")
+	case len(got) == 0:
+		return scripted.Calls(scripted.Call{Name: "spawn_agent", Args: json.RawMessage(`{"prompt":"touch it","title":"Toucher"}`)})
+	}
+	if err := json.Unmarshal([]byte(got[0].Content), &r); err != nil {
+		return scripted.Text(err.Error())
+	}
+	return scripted.Calls(scripted.Call{Name: "wait_agent", Args: json.RawMessage(`{"chat_id":"` + r.ChatID + `"}`)})
+}
+
 // TestASubAgentThatNeedsAPerson: its parent waits for it, so the command ends with exit 10.
 func TestASubAgentThatNeedsAPerson(t *testing.T) {
 	bare(t)
-	a := wide(t, apitest.Options{Answer: func(p *scripted.Prompt) scripted.Reply {
-		var r struct {
-			ChatID string `json:"chat_id"`
-		}
-		got := p.Results()
-		switch {
-		case strings.Contains(p.Messages[0].Content, "<sub-agent>") && len(got) == 0:
-			return scripted.Calls(scripted.Call{Name: "execute", Args: json.RawMessage(`{"command":"touch made"}`)})
-		case strings.Contains(p.Messages[0].Content, "<sub-agent>") || len(got) > 1:
-			return scripted.Text("Done.")
-		case len(got) == 0:
-			return scripted.Calls(scripted.Call{Name: "spawn_agent", Args: json.RawMessage(`{"prompt":"touch it","title":"Toucher"}`)})
-		}
-		if err := json.Unmarshal([]byte(got[0].Content), &r); err != nil {
-			return scripted.Text(err.Error())
-		}
-		return scripted.Calls(scripted.Call{Name: "wait_agent", Args: json.RawMessage(`{"chat_id":"` + r.ChatID + `"}`)})
-	}})
+	a := wide(t, apitest.Options{Answer: delegating})
 	code, _, failure := run(t.Context(), "", "chat", "--data", a.Dir, "--workspace", t.TempDir(), "go")
 	if code != cli.CodeNeedsPerson || !strings.Contains(failure, "sub-agent “Toucher” waits for a person") || !strings.Contains(failure, "→ spawn_agent Toucher") {
 		t.Errorf("exit %d, %q", code, failure)

@@ -151,3 +151,35 @@ func TestQuestionsAreAnsweredOnATerminal(t *testing.T) {
 		t.Errorf("%+v, %v", all.Messages, err)
 	}
 }
+
+// TestASubAgentsCardIsAnsweredOnATerminal: what a sub-agent asks is asked where its chat is followed.
+func TestASubAgentsCardIsAnsweredOnATerminal(t *testing.T) {
+	bare(t)
+	dir := t.TempDir()
+	a := wide(t, apitest.Options{Answer: delegating})
+	person, command := terminal(t)
+	shown := make(chan string, 1)
+	go func() {
+		var seen []byte
+		for r := bufio.NewReader(person); !strings.HasSuffix(string(seen), "allow it? [y/n]"); {
+			b, err := r.ReadByte()
+			if err != nil {
+				break
+			}
+			seen = append(seen, b)
+		}
+		fmt.Fprintln(person, "y")
+		shown <- string(seen)
+	}()
+	var out strings.Builder
+	err := cli.Run(t.Context(), "chat", []string{"--data", a.Dir, "--workspace", dir, "go"}, cli.IO{In: command, Out: &out, Err: command})
+	if err != nil || out.String() != "Done.\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if seen := <-shown; !strings.Contains(seen, "sub-agent “Toucher”: the model asks for execute:") || !strings.Contains(seen, "touch made") {
+		t.Errorf("the terminal showed %q", seen)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
+		t.Error(err)
+	}
+}

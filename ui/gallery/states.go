@@ -164,7 +164,7 @@ func rests() []specimen {
 	for _, r := range []string{"interrupted", "may_have_run", "cut_twice", "step_cap", "length", "archived"} {
 		out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: r}))
 	}
-	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}))
+	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}), view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", WithParent: true}))
 	return []specimen{{"All reasons", "is-flat", out}}
 }
 

@@ -216,9 +216,10 @@ type Body struct {
 type Rest struct {
 	ChatID  string
 	Failure *Failure
-	// Reason is a rest_reason of engine.md 3.1; Queued how many messages wait.
-	Reason string
-	Queued int
+	// Reason is a rest_reason of engine.md 3.1; Queued how many messages wait. WithParent: a sub-agent that was stopped because its chat was.
+	Reason     string
+	Queued     int
+	WithParent bool
 }
 
 // Failure is the error that ended a Turn. ID is found in the log.

@@ -83,6 +83,9 @@ func restWords(r Rest) (title, body, action string) {
 	}
 	switch r.Reason {
 	case "interrupted":
+		if r.WithParent {
+			return "Stopped with its parent", "The chat that started this sub-agent was interrupted. What was written so far is kept." + waits, "Continue"
+		}
 		return "You interrupted this turn", "What was written so far is kept." + waits, "Continue"
 	case "may_have_run":
 		return "Holdfast stopped while a command ran", "It may have run or not, so it was not repeated. Look at what it changed, then go on." + waits, "Continue"
