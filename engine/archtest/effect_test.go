@@ -171,8 +171,9 @@ func banned(t *tree, bans []ban) []string {
 	return out
 }
 
-// dialRooms reach something by network: the model server's adapter, and the client of our own API.
-var dialRooms = []string{"engine/ollama/...", "engine/openai", "engine/outbound", "ui/api/client", "agentside/link"}
+// dialRooms reach something by network: the model server's adapter, and the client of our own API. The sandbox tries whether it can be left,
+// to listeners of its own.
+var dialRooms = []string{"agentside/sandbox", "engine/ollama/...", "engine/openai", "engine/outbound", "ui/api/client", "agentside/link"}
 
 var dialling = rule{
 	name: "dialling",

@@ -25,6 +25,7 @@ var libraryTable = []library{
 	{"github.com/aymanbagabas/go-udiff", []string{"agentside/files", "ui"}},
 	{"github.com/fsnotify/fsnotify", []string{"agentside/wctx"}},
 	{"go.yaml.in/yaml/v3", []string{"agentside/wctx"}},
+	{"github.com/landlock-lsm/go-landlock", []string{"agentside/sandbox"}},
 	{"github.com/mark3labs/mcp-go", []string{"tools/mcp"}},
 	{"connectrpc.com/connect", []string{"agentside/link/..."}},
 	{"google.golang.org/protobuf", []string{"agentside/link/..."}},
