@@ -298,7 +298,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	models.AllowProbe(prober(calls))
 	find := search.New(search.Options{Store: store, Log: log})
 	told := notice.New(metrics, time.Now())
-	eng := engine.New(engine.Options{Store: store, Model: runlog.Record(calls, asked.Log), Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open, Spaces: spaces,
+	eng := engine.New(engine.Options{Store: store, Model: runlog.Record(calls, asked.Log), Traced: asked.Trace, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open, Spaces: spaces,
 		Forget: asked.forgetting(places.Forget), HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Notify: told.Post, Metric: metrics, Log: log, Bounds: o.bounds})
 	contexts := snapshot.New(snapshot.Options{Store: store, Open: spaces.Open, Window: engine.Window(model.Resolve), Log: log, Now: time.Now})

@@ -168,6 +168,8 @@ func (b *batch) begin(i int) bool {
 	}
 	b.started[i] = true
 	b.r.draft.startCall(b.calls[i].call.ID, b.calls[i].call.Name, b.r.e.now().UTC())
+	// A Call that only waits may be all that happens for minutes.
+	b.r.pace.grew()
 	return true
 }
 
@@ -326,6 +328,7 @@ func (b *batch) one(i int) {
 	part.CallID, part.ToolName = p.call.ID, p.call.Name
 	ended := r.e.now().UTC()
 	part.CreatedAt, part.CompletedAt = &started, &ended
+	r.books.trace.span(chat.SpanCall, r.toolLabel(p.call.Name), p.call.ID, r.draft.view().Step, started, ended, part.IsError)
 	r.e.meters.toolDone(r.toolLabel(p.call.Name), part.IsError, ended.Sub(started), len(part.Result), part.Truncated)
 	b.put(i, part)
 }

@@ -15,6 +15,8 @@ const coldLoad = 200 * time.Millisecond
 type books struct {
 	// sent is the request of the running Step; it is set before its Tools begin.
 	sent prompt.Built
+	// trace says what the run spent its time on.
+	trace *tracer
 
 	mu sync.Mutex // guards the rest
 	// spent are the model calls beside the Step's own; loads is how long models took to load.

@@ -151,7 +151,9 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	}
 	var out changed
 	err = r.patiently(r.ctx.Done(), "", func(ctx context.Context) (err error) {
+		began := r.e.now()
 		out, err = r.e.change(ctx, x)
+		r.books.trace.span(chat.SpanCommit, string(ev.Kind), "", r.draft.view().Step, began, r.e.now(), err != nil)
 		return err
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -56,6 +57,7 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 	id := chat.ID(uuid.Must(uuid.NewV7()).String())
 	var c *chat.Chat
 	var refused error
+	done := e.ports.traces.note(ctx, id, time.Time{}, e.now)
 	err = e.store.Update(ctx, func(tx *kv.Tx) error {
 		refused = nil
 		if rec != nil {
@@ -85,6 +87,7 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		}
 		return e.putNew(tx, c, in.SystemPrompt, attached)
 	})
+	done(errors.Join(err, refused))
 	if err != nil {
 		return nil, storeError(err)
 	}

@@ -52,6 +52,7 @@ func (e *Engine) Edit(ctx context.Context, p chat.Principal, in EditInput) (Edit
 			return EditOutput{Message: ins.stored, Deleted: out.Deleted, Dropped: out.Dropped, Warnings: ins.warnings}
 		}
 	}
+	done := e.ports.traces.note(ctx, in.ChatID, ins.message.CreatedAt, e.now)
 	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) { return e.mayEdit(tx, c, p, in) },
 		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) (err error) {
@@ -66,6 +67,7 @@ func (e *Engine) Edit(ctx context.Context, p chat.Principal, in EditInput) (Edit
 			return err
 		},
 		inserted: func(tx *kv.Tx, c *chat.Chat) error { return inheritCheckpoints(tx, c, in.Message, ins.stored.ID) }})
+	done(err)
 	if errors.Is(err, errReplayed) {
 		out = EditOutput{Replayed: true}
 		return out, json.Unmarshal(rec.replay, &out)

@@ -41,6 +41,8 @@ type Options struct {
 	Limit func(tx *kv.Tx, user chat.UserID) error
 	// Notify is handed what a person may want to hear of while they look elsewhere, after the commit; it must not wait, and may be nil.
 	Notify func(chat.Notice)
+	// Traced is handed what each run spent its time on; it must not wait, and may be nil.
+	Traced func(chat.Trace)
 	Metric *metric.Registry
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -136,6 +138,7 @@ type ports struct {
 	seats       chat.Seats
 	foundTools  func(context.Context, chat.ModelConfigID, string) error
 	spaces      *workspace.Room
+	traces      *traces
 }
 
 // New makes an Engine; nothing runs before Start.
@@ -154,7 +157,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
-			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces},
+			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces, traces: &traces{hand: o.Traced}},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.personTools(), e.agentTools(), skill.Tools())}
 	e.feed = newFeed()

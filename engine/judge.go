@@ -91,7 +91,7 @@ func (r *run) judged() (wanted bool) {
 
 // classify asks a model beside the Chat's for the final text alone, or the Chat's own as its next Step would be asked.
 func (r *run) classify(ctx context.Context, o outcome, final string) (quick.Status, error) {
-	ctx = chat.WithOrigin(ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageClassifier})
+	ctx = chat.WithOrigin(ctx, r.origin(chat.UsageClassifier))
 	started := r.e.now()
 	choice := r.e.small(ctx, r.t.config)
 	var status quick.Status

@@ -49,10 +49,16 @@ type turn struct {
 
 func newRun(e *Engine, id chat.ID, lease chat.Lease) *run {
 	r := &run{e: e, id: id, lease: lease}
-	r.ctx, r.stop = context.WithCancelCause(chat.WithOrigin(context.Background(), chat.Origin{Chat: id, Purpose: chat.UsageTurn}))
+	r.books.trace = newTracer(e.now())
+	r.ctx, r.stop = context.WithCancelCause(chat.WithOrigin(context.Background(), r.origin(chat.UsageTurn)))
 	r.pace = &pacer{every: e.bounds.TouchEvery, touch: func() { e.feed.touch(id) }, watched: func() bool { return e.feed.watched(id) }}
 	r.save = newSaver(r)
 	return r
+}
+
+// origin says of a model call that it belongs to this run.
+func (r *run) origin(purpose string) chat.Origin {
+	return chat.Origin{Chat: r.id, Purpose: purpose, Trace: r.books.trace.id}
 }
 
 // do runs the Chat until it gives its lease back.
@@ -66,6 +72,7 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 	r.save.end()
 	r.pace.begin()
 	r.end(err)
+	r.traced()
 	if errors.Is(err, errFinished) {
 		// Not in this goroutine: the next Turn must not wait for a title.
 		r.e.runner.joined.Go(func() {
@@ -229,7 +236,9 @@ func (r *run) finish(ctx context.Context, ev chat.Event, reason string, failure 
 		}
 		return write(tx, c, m)
 	}
+	began := r.e.now()
 	_, err = r.e.change(ctx, x)
+	r.books.trace.span(chat.SpanCommit, string(ev.Kind), "", 0, began, r.e.now(), err != nil)
 	return err
 }
 

@@ -65,6 +65,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	if rec != nil {
 		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued, Warnings: ins.warnings} }
 	}
+	done := e.ports.traces.note(ctx, in.ChatID, ins.message.CreatedAt, e.now)
 	err = e.changeAndRun(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			if in.Answers != "" && (c.Turn.Asks == nil || c.Turn.Asks.CallID != in.Answers || !c.State.AtRest()) {
@@ -76,6 +77,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 			refused, err := e.checkReferences(tx, &chat.Chat{ModelConfigID: in.ModelConfigID})
 			return chat.Event{Kind: kind}, errors.Join(refused, err)
 		}})
+	done(err)
 	if errors.Is(err, errReplayed) {
 		out := SendOutput{Replayed: true}
 		return out, json.Unmarshal(rec.replay, &out)

@@ -32,7 +32,10 @@ func (r *run) steps() error {
 		if r.t.chat.Turn.Steps >= r.e.bounds.StepCap {
 			return r.commitStep(chat.Event{Kind: chat.FinishTurn, Rest: chat.RestStepCap}, outcome{})
 		}
-		if err := r.step(); err != nil {
+		began := r.e.now()
+		err := r.step()
+		r.books.trace.span(chat.SpanStep, "", "", r.t.chat.StepSeq, began, r.e.now(), err != nil && !errors.Is(err, errFinished))
+		if err != nil {
 			return err
 		}
 	}

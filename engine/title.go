@@ -20,7 +20,7 @@ func (r *run) nameChat() {
 	if c.Child() || !c.TitleFallback || users != 1 || !c.State.AtRest() || c.Archived {
 		return
 	}
-	ctx, cancel := context.WithTimeout(chat.WithOrigin(r.e.runner.ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageTitle}), titleTimeout)
+	ctx, cancel := context.WithTimeout(chat.WithOrigin(r.e.runner.ctx, r.origin(chat.UsageTitle)), titleTimeout)
 	defer cancel()
 	started := r.e.now()
 	small := r.e.small(ctx, r.t.config)

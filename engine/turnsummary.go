@@ -44,7 +44,7 @@ func (r *run) summariseTurn() {
 	if first == "" || whole || !r.summarised() {
 		return
 	}
-	ctx := chat.WithOrigin(r.e.runner.ctx, chat.Origin{Chat: r.id, Purpose: chat.UsageSummary})
+	ctx := chat.WithOrigin(r.e.runner.ctx, r.origin(chat.UsageSummary))
 	started := r.e.now()
 	small := r.e.small(ctx, r.t.config)
 	line, reply, err := r.askSummary(ctx, small, final)

@@ -48,7 +48,7 @@ var commands = map[rule]map[string]string{
 	admins:       {"account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
 	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
-	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
+	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
 	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
 		"snapshot":  "AddSource RemoveSource Resync",
 		"workspace": "Update Start Stop Delete"},

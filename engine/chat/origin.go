@@ -7,6 +7,8 @@ type Origin struct {
 	Chat ID
 	// Purpose is one of UsageTurn to UsageSummary.
 	Purpose string
+	// Trace is the id of the Trace that the call belongs to, "" for none.
+	Trace string
 }
 
 type originKey struct{}

@@ -39,3 +39,8 @@ func (g *Guarded) SetSetting(ctx context.Context, p chat.Principal, in SetSettin
 func (g *Guarded) Setting(ctx context.Context, p chat.Principal, in SettingInput) (Setting, error) {
 	return account.Run(ctx, g.guard, "runlog.Setting", policySetting, p, in, g.room.Setting)
 }
+
+// Turns is Room.Turns under policyTurns.
+func (g *Guarded) Turns(ctx context.Context, p chat.Principal, in TurnsInput) (TurnsOutput, error) {
+	return account.Run(ctx, g.guard, "runlog.Turns", policyTurns, p, in, g.room.Turns)
+}

@@ -70,7 +70,10 @@ type entry struct {
 	texts Texts
 }
 
-func (e *entry) bytes() int64 { return int64(len(e.body) + len(e.texts.Text) + len(e.texts.Reasoning)) }
+func (e *entry) bytes() int64 {
+	const span = 160
+	return int64(len(e.body) + len(e.texts.Text) + len(e.texts.Reasoning) + span*len(e.run.Spans))
+}
 
 // Open makes or opens the log in dir.
 func Open(dir string, o Options) (*Log, error) {
@@ -128,6 +131,15 @@ func (l *Log) add(e entry) {
 	default:
 		l.drop(&e)
 	}
+}
+
+// Trace notes what a run spent its time on. It never waits.
+func (l *Log) Trace(t chat.Trace) {
+	if !l.On() {
+		return
+	}
+	l.add(entry{run: Run{ID: t.ID, ChatID: t.Chat, Purpose: purposeTrace, StartedAt: t.At, Times: Times{Total: t.Took}, FinishReason: t.Result,
+		Message: t.Message, Spans: t.Spans}})
 }
 
 func (l *Log) drop(e *entry) {

@@ -28,7 +28,7 @@ func (m *Recorder) Stream(ctx context.Context, req *chat.Request, yield func(cha
 	if origin.Chat == "" || !m.log.On() {
 		return m.next.Stream(ctx, req, yield)
 	}
-	c := &recording{started: time.Now(), run: Run{ID: uuid.Must(uuid.NewV7()).String(), ChatID: origin.Chat, Purpose: origin.Purpose, Model: req.Model}}
+	c := &recording{started: time.Now(), run: Run{ID: uuid.Must(uuid.NewV7()).String(), ChatID: origin.Chat, Purpose: origin.Purpose, Trace: origin.Trace, Model: req.Model}}
 	c.run.StartedAt, c.queued = c.started.UTC(), c.started
 	seen := *req
 	seen.Sent = c.sent

@@ -72,7 +72,7 @@ func (r *Room) List(ctx context.Context, _ chat.Principal, in ListInput) (ListOu
 	for _, day := range slices.Backward(days) {
 		var runs []Run
 		bad, err := r.log.each(day, in.ChatID, func(run Run, _ []byte) bool {
-			if in.BeforeID == "" || run.ID < in.BeforeID {
+			if run.Purpose != purposeTrace && (in.BeforeID == "" || run.ID < in.BeforeID) {
 				runs = append(runs, run)
 			}
 			return true
@@ -138,6 +138,9 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (GetOutpu
 	before := map[string][]byte{}
 	for _, day := range days {
 		_, err := r.log.each(day, in.ChatID, func(run Run, texts []byte) bool {
+			if run.Purpose == purposeTrace {
+				return true
+			}
 			if run.ID == in.RunID {
 				out.Run, packed = run, slices.Clone(texts)
 				return false

@@ -6,12 +6,17 @@ import (
 	"holdfast/engine/chat"
 )
 
+// purposeTrace marks the line of a Trace among those of calls; its result stands in FinishReason.
+const purposeTrace = "trace"
+
 // Run is one model call, without its texts.
 type Run struct {
 	ID      string  `json:"id"`
 	ChatID  chat.ID `json:"chat_id"`
 	Purpose string  `json:"purpose"`
-	Model   string  `json:"model"`
+	// Trace is the id of the Trace that the call belongs to; "" for one beside all Turns.
+	Trace string `json:"trace,omitempty"`
+	Model string `json:"model"`
 	// URL is where the last attempt's request went; "" when none was sent.
 	URL       string     `json:"url,omitempty"`
 	StartedAt time.Time  `json:"started_at"`
@@ -26,6 +31,9 @@ type Run struct {
 	Stopped      bool `json:"stopped,omitempty"`
 	RequestBytes int  `json:"request_bytes"`
 	AnswerBytes  int  `json:"answer_bytes"`
+	// Message and Spans are a Trace's, which is a line of its own with purposeTrace.
+	Message chat.MessageID `json:"message_id,omitempty"`
+	Spans   []chat.Span    `json:"spans,omitempty"`
 }
 
 // Times of a call. Load, Prompt and Eval are the server's own, 0 where it does not say; the others were measured here.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,8 @@ func checkRuns(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	}
 	take(step{name: "run", method: "GET", path: at + "/" + page.Runs[len(page.Runs)-1].ID, status: 200, has: []string{`"kind":"system"`, `"url":"http`, `Hello to you, too.`}})
 	take(step{name: "no run", method: "GET", path: at + "/x", status: 404})
+	take(step{name: "turns", method: "GET", path: "/chats/" + string(c.ID) + "/debug/turns", status: 200, has: []string{`"purpose":"turn"`, `"enabled":true`}})
+	take(step{name: "too many turns", method: "GET", path: "/chats/" + string(c.ID) + "/debug/turns?limit=51", status: 400})
 	take(step{name: "no page", method: "GET", path: at + "?limit=0", status: 400})
 	take(step{name: "run log off", method: "PUT", path: "/chats/config/run-log", body: `{"enabled":false}`, status: 204})
 	take(step{name: "run log", method: "GET", path: "/chats/config/run-log", status: 200, has: []string{`{"enabled":false}`}})
@@ -101,6 +104,62 @@ func TestTheRunLogHasTheExactRequestAndTheAnswer(t *testing.T) {
 	_, token := a.AddUser(t, "other", chat.UserAdmin)
 	if _, err := a.As(t, token).Runs(t.Context(), c.ID, "", 0); err == nil || !strings.Contains(err.Error(), "chat") {
 		t.Errorf("another person's calls: %v", err)
+	}
+}
+
+// TestATurnTellsWhatItSpentItsTimeOn: request, Steps, model calls, Calls and commits, each within the Turn.
+func TestATurnTellsWhatItSpentItsTimeOn(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{Scripts: callScripts})
+	space, err := a.Client.CreateWorkspace(t.Context(), client.WorkspaceCreate{Kind: "local", Directory: t.TempDir(), Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: client.Text("touch"), WorkspaceID: space.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Rests(t, c.ID)
+	if _, err := a.Client.Send(t.Context(), c.ID, client.MessageSend{Content: client.Text("hello")}); err != nil {
+		t.Fatal(err)
+	}
+	a.Rests(t, c.ID)
+	var page client.TracePage
+	// The Trace comes after the commit that readers see.
+	for len(page.Turns) < 2 || !page.Turns[0].Whole || !page.Turns[1].Whole {
+		if page, err = a.Client.Traces(t.Context(), c.ID, "", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := page.Turns[1]
+	var kinds []string
+	for _, s := range first.Spans {
+		kinds = append(kinds, strings.TrimSpace(s.Kind+" "+s.Name))
+		if s.Kind != "request" && s.StartedAt.Before(first.StartedAt.Time) || s.TookUS < 0 || s.TookUS > 1000*(first.TotalMS+1) {
+			t.Errorf("not within the turn: %+v", s)
+		}
+	}
+	slices.Sort(kinds)
+	want := []string{"call execute", "commit commit_step", "commit finish_turn", "request POST /api/v1/chats", "step", "step"}
+	if !slices.Equal(kinds, want) || first.Result != "finish_turn" || first.MessageID == 0 {
+		t.Errorf("%q, want %q; %+v", kinds, want, first)
+	}
+	if len(first.Runs) < 2 || first.Runs[0].TurnID != first.ID || first.Runs[0].Purpose != chat.UsageTurn {
+		t.Errorf("its calls are %+v", first.Runs)
+	}
+	second := page.Turns[0]
+	if i := slices.IndexFunc(second.Spans, func(s client.Span) bool { return s.Kind == "request" }); i < 0 || second.Spans[i].Name != "POST /api/v1/chats/{id}/messages" || second.Spans[i].Ref == "" {
+		t.Errorf("the second came with %+v", second.Spans)
+	}
+	older, err := a.Client.Traces(t.Context(), c.ID, second.ID, 1)
+	if err != nil || len(older.Turns) != 1 || older.Turns[0].ID != first.ID || older.HasMore {
+		t.Errorf("behind the newest: %+v, %v", older, err)
+	}
+	// No call is a Trace, and no Trace a call.
+	if runs, err := a.Client.Runs(t.Context(), c.ID, "", 0); err != nil || slices.ContainsFunc(runs.Runs, func(r client.Run) bool { return r.Purpose == "trace" }) {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	if _, err := a.Client.Run(t.Context(), c.ID, first.ID); err == nil {
+		t.Error("a trace is shown as a call")
 	}
 }
 

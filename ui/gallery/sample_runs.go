@@ -43,3 +43,18 @@ func systems() []specimen {
 		{"Run log on, off", "", []templ.Component{view.RunLogSection(view.RunLogForm{On: true}), view.RunLogSection(view.RunLogForm{})}},
 	}
 }
+
+// turnLog is the run log of a chat with a finished, a failed and a cut turn.
+func turnLog() view.TurnLog {
+	span := func(kind, name, took, x, width string) view.LoggedSpan {
+		return view.LoggedSpan{Kind: kind, Name: name, Took: took, X: x + "%", Width: width + "%", Inner: kind == "model" || kind == "call" || kind == "commit"}
+	}
+	asked, read := span("model", "Turn, qwen3-coder:30b", "6.1 s", "0.2", "64"), span("call", "read_file", "2 ms", "64.2", "0.5")
+	asked.Href, asked.Detail, read.Failed = "/gallery/", "18,402 in, 311 out", true
+	return view.TurnLog{ChatID: "1", More: true, Left: "1 damaged entry cannot be shown.", Turns: []view.LoggedTurn{
+		{ID: "3", When: "20 Nov, 14:31:08", State: "finished", Took: "9.4 s", More: 12, Spans: []view.LoggedSpan{span("request", "Request, POST /chats/{id}/messages", "2 ms", "0", "0.5"),
+			span("step", "Step", "6.5 s", "0.1", "69"), asked, read, span("commit", "Commit, commit step", "< 1 ms", "68.5", "0.5"), span("step", "Step", "2.9 s", "69.2", "30.8"),
+			span("model", "Turn, qwen3-coder:30b", "2.8 s", "69.3", "30"), span("commit", "Commit, finish turn", "1 ms", "99.5", "0.5")}},
+		{ID: "2", When: "20 Nov, 14:29:02", State: "failed", Took: "4.0 s"},
+		{ID: "1", When: "20 Nov, 14:28:40", State: "cut"}}}
+}

@@ -236,5 +236,9 @@ func inspectors() []specimen {
 		{"Changes", "is-rail", []templ.Component{view.InspectorPanel(full)}},
 		{"No changes", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{})}},
 		{"Changes away", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{Changes: view.Changes{Problem: "The folder ~/src/tidewatch is not there."}})}},
+		{"Run log", "is-rail", []templ.Component{view.TurnLogList(turnLog())}},
+		{"Run log, nothing yet", "is-rail", []templ.Component{view.TurnLogList(view.TurnLog{})}},
+		{"Run log off", "is-rail", []templ.Component{view.TurnLogList(view.TurnLog{Off: true})}},
+		{"Run log away", "is-rail", []templ.Component{view.TurnLogList(view.TurnLog{Problem: "The store is being closed."})}},
 	}
 }

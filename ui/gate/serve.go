@@ -108,6 +108,9 @@ func (g *Gate) admit(w *response, r *http.Request, v *visit) {
 		route.Handler.ServeHTTP(w, r)
 		return
 	}
+	if r.Method != http.MethodGet {
+		r = r.WithContext(chat.WithVisit(r.Context(), chat.Visit{ID: v.id, Route: route.Pattern, At: v.start}))
+	}
 	g.mux.ServeHTTP(w, r)
 }
 

@@ -293,7 +293,9 @@ type MeterPart struct {
 
 // Inspector is the right column of a chat.
 type Inspector struct {
-	ChatID    string
+	ChatID string
+	// Version is the chat's, so that what is read on demand is read again.
+	Version   int64
 	Changes   Changes
 	Processes []Process
 }

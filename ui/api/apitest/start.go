@@ -133,7 +133,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	models.AllowProbe(func(ctx context.Context, c chat.ModelConfig, window int64, progress func(chat.Progress)) (chat.Probe, error) {
 		return probe.Run(ctx, calls, probe.Input{Config: c, Window: window}, progress)
 	})
-	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
+	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
 		Committed: a.parts.search.Committed, Forget: runs.Forget,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})

@@ -12,9 +12,11 @@ import (
 
 // Run is one model call of a Chat. Times are in milliseconds; those of the server are 0 where it does not say.
 type Run struct {
-	ID           string      `json:"id"`
-	ChatID       chat.ID     `json:"chat_id"`
-	Purpose      string      `json:"purpose"`
+	ID      string  `json:"id"`
+	ChatID  chat.ID `json:"chat_id"`
+	Purpose string  `json:"purpose"`
+	// TurnID names the Trace that the call belongs to; "" for one beside all turns.
+	TurnID       string      `json:"turn_id"`
 	Model        string      `json:"model"`
 	URL          string      `json:"url"`
 	StartedAt    Time        `json:"started_at"`
@@ -51,6 +53,40 @@ type RunPage struct {
 	Enabled    bool  `json:"enabled"`
 	Dropped    int64 `json:"dropped"`
 	Unreadable int   `json:"unreadable"`
+}
+
+// Trace is what one turn spent its time on: spans and model calls, each ascending. A turn that was resumed has one for each time it ran.
+// Whole is false while it runs, and when it was cut; a model call beside all turns is one of its own.
+type Trace struct {
+	ID        string         `json:"id"`
+	StartedAt Time           `json:"started_at"`
+	TotalMS   int64          `json:"total_ms"`
+	MessageID chat.MessageID `json:"message_id"`
+	Result    string         `json:"result"`
+	Whole     bool           `json:"whole"`
+	Spans     []Span         `json:"spans"`
+	Runs      []Run          `json:"runs"`
+}
+
+// Span is a piece of a turn. Kind is request, step, call or commit; Name a route, a tool or what was committed; Ref the id of the request or of
+// the call.
+type Span struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name,omitempty"`
+	Ref       string `json:"ref,omitempty"`
+	Step      int64  `json:"step,omitempty"`
+	StartedAt Time   `json:"started_at"`
+	TookUS    int64  `json:"took_us"`
+	Failed    bool   `json:"failed,omitempty"`
+}
+
+// TracePage is one page of a Chat's turns, the newest first, as RunPage is of its calls.
+type TracePage struct {
+	Turns      []Trace `json:"turns"`
+	HasMore    bool    `json:"has_more"`
+	Enabled    bool    `json:"enabled"`
+	Dropped    int64   `json:"dropped"`
+	Unreadable int     `json:"unreadable"`
 }
 
 // RunDetail is one call with what went out and what came back.
@@ -107,6 +143,17 @@ func (c *Client) Runs(ctx context.Context, id chat.ID, before string, limit int)
 func (c *Client) Run(ctx context.Context, id chat.ID, run string) (RunDetail, error) {
 	var out RunDetail
 	return out, c.call(ctx, http.MethodGet, chatPath(id, "debug", "runs", run), nil, nil, &out)
+}
+
+// Traces gives one page of what a Chat's turns spent their time on: limit 0 is the server's 20, before "" the newest.
+func (c *Client) Traces(ctx context.Context, id chat.ID, before string, limit int) (TracePage, error) {
+	v := url.Values{}
+	setIf(v, "before_id", before)
+	if limit != 0 {
+		v.Set("limit", strconv.Itoa(limit))
+	}
+	var out TracePage
+	return out, c.call(ctx, http.MethodGet, chatPath(id, "debug", "turns"), v, nil, &out)
 }
 
 // RunLog says whether model calls are kept.
