@@ -39,7 +39,8 @@ var configKeys = map[string]func(c *config, value any) error{
 
 // configVariables are the variables that something of ours reads: the appliance, its commands, the commands of a Workspace, make.
 var configVariables = []string{"HOLDFAST_DATA", "HOLDFAST_CONFIG", "HOLDFAST_LISTEN", "HOLDFAST_HOSTS", "HOLDFAST_OLLAMA", "HOLDFAST_LOG_LEVEL",
-	"HOLDFAST_ACQUIRE_BATCH", "HOLDFAST_SERVER", "HOLDFAST_TOKEN_FILE", "HOLDFAST_SHELL", "HOLDFAST_CHAT_ID", "HOLDFAST_PROCESS_ID", "HOLDFAST_CACHE"}
+	"HOLDFAST_ACQUIRE_BATCH", "HOLDFAST_SERVER", "HOLDFAST_TOKEN_FILE", "HOLDFAST_SHELL", "HOLDFAST_CHAT_ID", "HOLDFAST_PROCESS_ID", "HOLDFAST_CACHE",
+	"HOLDFAST_CONTEXT_INSTRUCTIONS_FILE", "HOLDFAST_CONTEXT_SKILL_META_FILE", "HOLDFAST_CONTEXT_INSTRUCTIONS_DIRS", "HOLDFAST_CONTEXT_SKILLS_DIRS", "HOLDFAST_CONTEXT_MCP_DIRS"}
 
 // unknownVariables are the names of the HOLDFAST_ variables that nothing reads.
 func unknownVariables(environ []string) []string {

@@ -30,8 +30,10 @@ type Options struct {
 	State string
 	// Environ is what commands inherit, without the appliance's secrets; nil is this process's own.
 	Environ []string
-	Log     *slog.Logger
-	Now     func() time.Time
+	// ContextRoots gives directories in which people may add Sources, beside that of the Workspace; nil is none.
+	ContextRoots func() []string
+	Log          *slog.Logger
+	Now          func() time.Time
 }
 
 // Workspaces are the open Workspaces of this machine.
@@ -41,6 +43,7 @@ type Workspaces struct {
 	manager           *proc.Manager
 	git               *git.Program
 	changes           changes
+	contexts          *contexts
 	now               func() time.Time
 
 	// mu guards open and closed.
@@ -49,18 +52,23 @@ type Workspaces struct {
 	closed bool
 }
 
-var _ chat.Workspaces = (*Workspaces)(nil)
+var (
+	_ chat.Workspaces    = (*Workspaces)(nil)
+	_ chat.ContextKeeper = (*workspace)(nil)
+)
 
 type workspace struct {
 	record    chat.WorkspaceRecord
 	files     *files.Files
 	processes *proc.Scope
 	git       *git.Repositories
+	context   func() chat.Context
 }
 
 func (w *workspace) Files() chat.Files         { return w.files }
 func (w *workspace) Processes() chat.Processes { return w.processes }
 func (w *workspace) Git() chat.Git             { return w.git }
+func (w *workspace) Context() chat.Context     { return w.context() }
 
 // New ends what an appliance that crashed with the same State left running, which can take five seconds.
 func New(ctx context.Context, o Options) (*Workspaces, error) {
@@ -77,6 +85,9 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if o.State == "" {
 		o.State = o.Data
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	w := &Workspaces{gate: files.NewGate(), now: o.Now, open: map[chat.WorkspaceID]*workspace{}}
 	for _, dir := range []struct {
 		real *string
@@ -88,6 +99,11 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		}
 		*dir.real = real
 	}
+	contexts, err := newContexts(w, o)
+	if err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	w.contexts = contexts
 	manager, err := proc.New(ctx, proc.Options{Temp: w.temp, State: w.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
 		Ended: w.changes.touch})
 	if err != nil {
@@ -138,7 +154,8 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 	opened := &workspace{record: rec, processes: w.manager.Scope(rec.ID, real),
 		git: w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
 		files: files.New(files.Options{Dir: real, Temp: w.temp, Refused: []string{w.data, w.state}, Gate: w.gate, Now: w.now,
-			Changed: func() { w.changes.touch(rec.ID) }})}
+			Changed: func() { w.changes.touch(rec.ID) }}),
+		context: func() chat.Context { return w.contexts.of(rec.ID, real) }}
 	w.open[rec.ID] = opened
 	return opened, nil
 }
@@ -270,19 +287,23 @@ func (w *Workspaces) Forget(id chat.ID) error {
 	return nil
 }
 
-// Stop ends the processes of a Workspace and forgets that it was open.
+// PushTo hands each Snapshot of each open Workspace to the sink from now on.
+func (w *Workspaces) PushTo(sink chat.AgentSink) { w.contexts.pushTo(sink) }
+
+// Stop ends the processes and the context of a Workspace and forgets that it was open.
 func (w *Workspaces) Stop(ctx context.Context, id chat.WorkspaceID) error {
 	w.mu.Lock()
 	delete(w.open, id)
 	w.mu.Unlock()
+	w.contexts.stop(id)
 	return w.manager.End(ctx, id)
 }
 
-// Close ends all processes and waits until they are gone or ctx ends.
+// Close ends all processes and contexts and waits until they are gone or ctx ends.
 func (w *Workspaces) Close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true
 	clear(w.open)
 	w.mu.Unlock()
-	return errors.Join(w.manager.Close(ctx), w.git.Close(ctx))
+	return errors.Join(w.contexts.close(ctx), w.manager.Close(ctx), w.git.Close(ctx))
 }

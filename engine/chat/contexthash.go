@@ -14,9 +14,11 @@ import (
 
 // Caps of a Snapshot (agentside.md 1). Who makes one keeps them, and who receives one checks them.
 const (
-	MaxResourceBytes   = 64 << 10
-	MaxSnapshotBytes   = 2 << 20
+	MaxResourceBytes = 64 << 10
+	MaxSnapshotBytes = 2 << 20
+	// MaxResources are in use; with those that are excluded at most MaxListed are listed.
 	MaxResources       = 500
+	MaxListed          = 1000
 	MaxSources         = 64
 	MaxResourceSource  = 1024
 	MaxResourceError   = 4096

@@ -46,6 +46,12 @@ type Workspace interface {
 	Git() Git
 }
 
+// ContextKeeper is a Workspace whose context can be asked now. One beside an Agent has it while the Agent pushes context.
+type ContextKeeper interface {
+	// Context begins with its first use. That of a Workspace that has stopped is one that has ended.
+	Context() Context
+}
+
 // FileError is how Files refuse; Kind is not_found, outside_workspace, not_regular, permission, is_directory, too_large,
 // binary, changed, no_match, protected, invalid, no_space; of a Workspace beside an Agent also unreachable.
 type FileError struct {

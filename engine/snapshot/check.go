@@ -25,7 +25,7 @@ func checked(s chat.Snapshot) (chat.Snapshot, error) {
 	switch {
 	case !s.Ready:
 		return s, broken("it is not ready")
-	case len(s.Resources) > chat.MaxResources:
+	case len(s.Resources) > chat.MaxListed || inUse(s.Resources) > chat.MaxResources:
 		return s, broken("it has %d resources, at most %d are taken", len(s.Resources), chat.MaxResources)
 	case len(s.Error) > maxProblem || !utf8.ValidString(s.Error):
 		return s, broken("its error has %d bytes, or is no text", len(s.Error))
@@ -52,6 +52,17 @@ func checked(s chat.Snapshot) (chat.Snapshot, error) {
 		return s, broken("its hash is not that of its resources")
 	}
 	return s, nil
+}
+
+// inUse counts the Resources that were not left out over a limit.
+func inUse(list []chat.Resource) int {
+	n := 0
+	for _, r := range list {
+		if r.Status != chat.ResourceExcluded {
+			n++
+		}
+	}
+	return n
 }
 
 // checkResource gives what a Resource counts against the limit of its Snapshot.

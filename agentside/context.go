@@ -1,0 +1,213 @@
+package agentside
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"holdfast/agentside/wctx"
+	"holdfast/engine/chat"
+)
+
+// contexts are the contexts of the open Workspaces; each begins with its first use and ends with its Workspace.
+type contexts struct {
+	options wctx.Options
+	// keep is the directory for the Sources of users.
+	keep string
+	log  *slog.Logger
+	// allowed gives directories that Sources may lie in beside the Workspace's own.
+	allowed func() []string
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	open    map[chat.WorkspaceID]*living
+	sink    chat.AgentSink
+	closed  bool
+	running sync.WaitGroup
+}
+
+// living is the context of one Workspace.
+type living struct {
+	id  chat.WorkspaceID
+	dir string
+	// begin makes the manager once.
+	begin   sync.Once
+	manager *wctx.Manager
+	// pushing: somebody takes the Snapshots already.
+	pushing sync.Once
+}
+
+// newContexts reads or makes the key of this appliance.
+func newContexts(w *Workspaces, o Options) (*contexts, error) {
+	key, err := wctx.LoadKey(filepath.Join(w.state, "context.key"))
+	if err != nil {
+		return nil, err
+	}
+	return &contexts{keep: filepath.Join(w.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{},
+		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.data, w.state}, Key: key, BootID: rand.Text(), Getenv: lookup(o.Environ), Log: o.Log}}, nil
+}
+
+// lookup finds variables in an environment; nil is this process's own.
+func lookup(environ []string) func(string) string {
+	if environ == nil {
+		return os.Getenv
+	}
+	return func(name string) string {
+		for _, v := range environ {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// of gives the context of a Workspace. After the end it is one that has ended.
+func (c *contexts) of(id chat.WorkspaceID, dir string) *wctx.Manager {
+	l, old, sink := c.claim(id, dir)
+	if old != nil {
+		old.close(c)
+	}
+	if l == nil {
+		ended := wctx.New(wctx.Options{})
+		ended.Close()
+		return ended
+	}
+	l.start(c)
+	if sink != nil {
+		l.push(c, sink)
+	}
+	return l.manager
+}
+
+// claim finds or adds the context; old is one of another directory, whose end is the caller's to wait for.
+func (c *contexts) claim(id chat.WorkspaceID, dir string) (l, old *living, sink chat.AgentSink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, nil
+	}
+	l = c.open[id]
+	if l != nil && l.dir != dir {
+		l, old = nil, l
+	}
+	if l == nil {
+		l = &living{id: id, dir: dir}
+		c.open[id] = l
+	}
+	return l, old, c.sink
+}
+
+// goes runs f until the contexts end; false when they have.
+func (c *contexts) goes(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.running.Go(f)
+	return true
+}
+
+func (l *living) start(c *contexts) {
+	l.begin.Do(func() {
+		o := c.options
+		o.Dir, o.Keep = l.dir, filepath.Join(c.keep, filepath.Base(string(l.id))+".json")
+		o.Allowed = func() []string {
+			roots := []string{l.dir}
+			if c.allowed != nil {
+				roots = append(roots, c.allowed()...)
+			}
+			return roots
+		}
+		l.manager = wctx.New(o)
+		if !c.goes(func() {
+			// Its only error is that of a context which does not end.
+			if err := l.manager.Run(context.Background()); err != nil && !c.ended() {
+				c.log.Error("the context of a workspace is not watched", "workspace", l.id, "error", err)
+			}
+		}) {
+			l.manager.Close()
+			return
+		}
+		l.manager.SetReady()
+	})
+}
+
+func (l *living) push(c *contexts, sink chat.AgentSink) {
+	l.pushing.Do(func() {
+		send := func(ctx context.Context, s chat.Snapshot, initial bool) (bool, string, error) {
+			return sink.Push(ctx, l.id, s, initial)
+		}
+		c.goes(func() {
+			if err := wctx.Push(context.Background(), l.manager, send, wctx.PushOptions{Log: c.log.With("workspace", l.id)}); err != nil {
+				c.log.Error("the context of a workspace is not handed on", "workspace", l.id, "error", err)
+			}
+		})
+	})
+}
+
+// close ends a context, also one that is just beginning.
+func (l *living) close(c *contexts) {
+	l.start(c)
+	l.manager.Close()
+}
+
+func (c *contexts) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// pushTo hands all Snapshots to the sink from now on.
+func (c *contexts) pushTo(sink chat.AgentSink) {
+	c.mu.Lock()
+	c.sink = sink
+	all := make([]*living, 0, len(c.open))
+	for _, l := range c.open {
+		all = append(all, l)
+	}
+	c.mu.Unlock()
+	for _, l := range all {
+		l.start(c)
+		l.push(c, sink)
+	}
+}
+
+// stop ends the context of one Workspace; its next use begins anew.
+func (c *contexts) stop(id chat.WorkspaceID) {
+	c.mu.Lock()
+	l := c.open[id]
+	delete(c.open, id)
+	c.mu.Unlock()
+	if l != nil {
+		l.close(c)
+	}
+}
+
+// close ends all contexts and waits until they are gone or ctx ends.
+func (c *contexts) close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	all := c.open
+	c.open = map[chat.WorkspaceID]*living{}
+	c.mu.Unlock()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for _, l := range all {
+			l.close(c)
+		}
+		c.running.Wait()
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package wctx
+
+const nonblock = 0

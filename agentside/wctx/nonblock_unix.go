@@ -1,0 +1,7 @@
+//go:build unix
+
+package wctx
+
+import "syscall"
+
+const nonblock = syscall.O_NONBLOCK
