@@ -301,8 +301,9 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	eng := engine.New(engine.Options{Store: store, Model: runlog.Record(calls, asked.Log), Traced: asked.Trace, Tools: toolSet, Configs: model.Resolve, Workspaces: spaces.Open, Spaces: spaces,
 		Forget: asked.forgetting(places.Forget), HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Notify: told.Post, Metric: metrics, Log: log, Bounds: o.bounds})
-	contexts := snapshot.New(snapshot.Options{Store: store, Open: spaces.Open, Window: engine.Window(model.Resolve), Log: log, Now: time.Now})
+	contexts := snapshot.New(snapshot.Options{Store: store, Open: spaces.Open, Window: engine.Window(model.Resolve), Changed: eng.Changed, Log: log, Now: time.Now})
 	contexts.OwnChats(eng.NewestContext)
+	places.OnChange(eng.Changed)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}

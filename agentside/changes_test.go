@@ -53,11 +53,11 @@ func TestChangesAreTold(t *testing.T) {
 		{"a write back", func() error { return write(chat.WriteRequest{Path: "a", Content: []byte("c")}) }, 1},
 		{"a removal", func() error { return write(chat.WriteRequest{Path: "a", IfMatch: hash, Remove: true}) }, 1},
 		{"a command", func() error {
-			if _, err := ws.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", Command: "echo; echo"}); err != nil {
+			if _, err := ws.Processes().Start(t.Context(), chat.ProcessStart{ID: "beside1", Command: "echo; echo"}); err != nil {
 				return err
 			}
 			<-touched
-			_, err := ws.Processes().Output(t.Context(), "", "p1", 0, time.Minute)
+			_, err := ws.Processes().Output(t.Context(), "", "beside1", 0, time.Minute)
 			return err
 		}, 1},
 	} {

@@ -116,7 +116,7 @@ func TestOpen(t *testing.T) {
 	if b, err := h.Open(t.Context(), again); err != nil || a != b {
 		t.Error("the same record gave another Workspace", err)
 	}
-	if _, err := a.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", ChatID: "c1", Command: "sleep 1000"}); err != nil {
+	if _, err := a.Processes().Start(t.Context(), chat.ProcessStart{ID: "beside1", ChatID: "c1", Command: "sleep 1000"}); err != nil {
 		t.Fatal(err)
 	}
 	rec.Trusted = true
@@ -159,7 +159,7 @@ func TestOpen(t *testing.T) {
 	if _, err := h.Open(t.Context(), rec); kindOf(err) != chat.KindStopping {
 		t.Error(err)
 	}
-	if out, err := c.Processes().Output(t.Context(), "c1", "p1", 0, 0); err != nil || out.Running {
+	if out, err := c.Processes().Output(t.Context(), "c1", "beside1", 0, 0); err != nil || out.Running {
 		t.Error("a process outlived Close", err)
 	}
 }
@@ -171,10 +171,10 @@ func TestWholeOutputCanBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", ChatID: "c1", Command: "seq 20000"}); err != nil {
+	if _, err := w.Processes().Start(t.Context(), chat.ProcessStart{ID: "beside1", ChatID: "c1", Command: "seq 20000"}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.Processes().Output(t.Context(), "c1", "p1", 0, time.Minute)
+	out, err := w.Processes().Output(t.Context(), "c1", "beside1", 0, time.Minute)
 	if err != nil || out.Log == "" || out.Running {
 		t.Fatal(out.Log, err)
 	}

@@ -43,6 +43,9 @@ func (e *Engine) Amend(ctx context.Context, _ chat.Principal, in AmendInput) (*c
 		return e.changeFamily(ctx, amend, *in.Archived)
 	}
 	out, err := e.change(ctx, amend)
+	if err == nil && in.WorkspaceID != nil {
+		e.feed.diffs.note(out.chat.WorkspaceID, out.chat.ID)
+	}
 	return out.chat, err
 }
 
@@ -77,6 +80,7 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	if moved {
 		c.WorkspaceID = *in.WorkspaceID
 		c.Context, c.NextContext = nil, nil
+		c.Diff = e.feed.diffs.known(c.WorkspaceID)
 	}
 	// Only what is set is checked: a Chat whose model or folder has gone can still be renamed and archived.
 	named := chat.Chat{OwnerID: c.OwnerID}

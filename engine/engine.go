@@ -79,6 +79,8 @@ type Bounds struct {
 	TouchEvery      time.Duration
 	CheckpointEvery time.Duration
 	CheckpointBytes int
+	// DiffEvery is how long changes of files are gathered before repositories are read.
+	DiffEvery time.Duration
 	// HoldAfterRestart makes every recovered Turn rest instead of resuming.
 	HoldAfterRestart bool
 }
@@ -105,6 +107,7 @@ func (b Bounds) withDefaults() Bounds {
 	setTime(&b.TouchEvery, 50*time.Millisecond)
 	setTime(&b.CheckpointEvery, 400*time.Millisecond)
 	set(&b.CheckpointBytes, 4096)
+	setTime(&b.DiffEvery, 500*time.Millisecond)
 	return b
 }
 

@@ -16,6 +16,8 @@ type feed struct {
 	naming map[chat.ID]bool
 	// places wait for the newest context of a Workspace.
 	places map[chat.WorkspaceID]map[chan struct{}]struct{}
+	// diffs has a lock of its own.
+	diffs *diffs
 }
 
 // live is what memory knows of a Chat that somebody reads or runs.
@@ -29,7 +31,8 @@ type live struct {
 }
 
 func newFeed() *feed {
-	return &feed{chats: map[chat.ID]*live{}, places: map[chat.WorkspaceID]map[chan struct{}]struct{}{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{}}
+	return &feed{chats: map[chat.ID]*live{}, places: map[chat.WorkspaceID]map[chan struct{}]struct{}{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{},
+		diffs: newDiffs()}
 }
 
 // beginNaming is false while the Chat is being named already; else endNaming must follow.

@@ -198,6 +198,9 @@ func (r *rig) build() {
 	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Spaces: r.spaces, Bounds: r.o.bounds,
 		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Log: log})
+	if r.places != nil {
+		r.places.OnChange(e.Changed)
+	}
 	r.engine = e
 }
 

@@ -78,6 +78,7 @@ func (r *runner) start() {
 	r.closed = false
 	r.mu.Unlock()
 	r.sweeper.Go(r.loop)
+	r.sweeper.Go(func() { r.e.readDiffs(r.ctx) })
 }
 
 // wake runs the Chat at once when a slot is free, else leaves it to the loop.

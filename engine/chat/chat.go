@@ -35,6 +35,8 @@ type Chat struct {
 	LastTurnSummary string     `json:"last_turn_summary,omitempty"`
 	// LastReply is the newest assistant Message that a person may see, a compaction's card apart; has_unread follows from it.
 	LastReply MessageID `json:"last_reply,omitempty"`
+	// Diff is what the Workspace's repositories differ from their last commits, nil without one or before the first look.
+	Diff *DiffStatus `json:"diff_status,omitempty"`
 	// Queued is the length of the queue.
 	Queued int `json:"queued,omitempty"`
 	// Files numbers the links of Files to the Chat; it only grows.

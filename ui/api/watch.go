@@ -100,11 +100,17 @@ type standing struct {
 	asks     string
 	root     chat.ID
 	parent   chat.ID
+	// diff is zero without one; has says that there is one.
+	diff chat.DiffStatus
+	has  bool
 }
 
 func standingOf(c *chat.Chat) standing {
 	s := standing{state: c.State, rest: c.RestReason, held: queueHeld(c), archived: c.Archived, title: c.Title, summary: c.LastTurnSummary,
-		root: c.RootID, parent: c.ParentID}
+		root: c.RootID, parent: c.ParentID, has: c.Diff != nil}
+	if c.Diff != nil {
+		s.diff = *c.Diff
+	}
 	if c.LastError != nil {
 		s.failed = string(c.LastError.Kind) + c.LastError.Message
 	}
@@ -181,6 +187,9 @@ func changesOf(was, is standing, known bool) []string {
 	}
 	if was.summary != is.summary {
 		out = append(out, client.ChangeSummary)
+	}
+	if was.has != is.has || was.diff != is.diff {
+		out = append(out, client.ChangeDiff)
 	}
 	if is.open != "" && was.open != is.open || is.asks != "" && was.asks != is.asks {
 		out = append(out, client.ChangeActionRequired)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/ui/api/apitest"
 	"holdfast/ui/api/client"
@@ -183,5 +185,41 @@ func TestAWatchThatIsRefusedSaysWhy(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Kind != chat.KindUnauthenticated {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestTheWatchTellsOfADiff: a changed difference is one event with the numbers in it, and the list and the Chat have the same. case 77
+func TestTheWatchTellsOfADiff(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{Scripts: callScripts, Bounds: engine.Bounds{DiffEvery: time.Millisecond}})
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	space, err := a.Client.CreateWorkspace(t.Context(), client.WorkspaceCreate{Directory: dir, Kind: "local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, a.Client)
+	c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: client.Text("write"), WorkspaceID: space.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []chat.DiffStatus
+	for len(got) == 0 || got[len(got)-1].Files == 0 {
+		all := w.until(client.ChangeDiff, c.ID)
+		got = append(got, *all[len(all)-1].Chat.DiffStatus)
+	}
+	want := chat.DiffStatus{Additions: 1, Files: 1, Branch: "main"}
+	if clean := (chat.DiffStatus{Branch: "main"}); got[len(got)-1] != want || len(got) > 2 || len(got) == 2 && got[0] != clean {
+		t.Errorf("the watch told of %+v", got)
+	}
+	a.Rests(t, c.ID)
+	one, err := a.Client.Chat(t.Context(), c.ID)
+	if err != nil || one.DiffStatus == nil || *one.DiffStatus != want {
+		t.Errorf("the chat has %+v, %v", one.DiffStatus, err)
+	}
+	list, err := a.Client.Chats(t.Context(), client.ChatQuery{})
+	if err != nil || len(list.Chats) != 1 || list.Chats[0].DiffStatus == nil || *list.Chats[0].DiffStatus != want {
+		t.Errorf("the list has %+v, %v", list.Chats, err)
 	}
 }

@@ -136,6 +136,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
 		Committed: a.parts.search.Committed, Forget: runs.Forget,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
+	a.parts.places.OnChange(a.Engine.Changed)
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	allowOthers(t, a.Dir, models)
 	if !o.Judged {

@@ -38,6 +38,8 @@ type Chat struct {
 	Asks            *chat.AskingKind `json:"asks"`
 	LastError       *Error           `json:"last_error"`
 	LastTurnSummary string           `json:"last_turn_summary"`
+	// DiffStatus is what the workspace's repositories differ from their last commits; left out without one.
+	DiffStatus *chat.DiffStatus `json:"diff_status,omitempty"`
 	HasUnread       bool             `json:"has_unread"`
 	Usage           ContextUse       `json:"usage"`
 	CreatedAt       Time             `json:"created_at"`

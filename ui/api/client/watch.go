@@ -30,6 +30,7 @@ const (
 	ChangeStatus         = "status_change"
 	ChangeTitle          = "title_change"
 	ChangeSummary        = "summary_change"
+	ChangeDiff           = "diff_status_change"
 	ChangeActionRequired = "action_required"
 )
 
