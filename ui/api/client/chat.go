@@ -40,12 +40,12 @@ type Chat struct {
 	LastTurnSummary string           `json:"last_turn_summary"`
 	// DiffStatus is what the workspace's repositories differ from their last commits; left out without one.
 	DiffStatus *chat.DiffStatus `json:"diff_status,omitempty"`
-	HasUnread       bool             `json:"has_unread"`
-	Usage           ContextUse       `json:"usage"`
-	CreatedAt       Time             `json:"created_at"`
-	UpdatedAt       Time             `json:"updated_at"`
-	Version         int64            `json:"version"`
-	Children        []Chat           `json:"children"`
+	HasUnread  bool             `json:"has_unread"`
+	Usage      ContextUse       `json:"usage"`
+	CreatedAt  Time             `json:"created_at"`
+	UpdatedAt  Time             `json:"updated_at"`
+	Version    int64            `json:"version"`
+	Children   []Chat           `json:"children"`
 	// Files were sent in the Chat, oldest first. Only a single Chat has them.
 	Files []File `json:"files,omitempty"`
 	// Warnings say what is not as it was asked for: files that the model or the Chat will not have, tools that are not used. Only the answer to
