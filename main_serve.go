@@ -304,6 +304,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	contexts := snapshot.New(snapshot.Options{Store: store, Open: spaces.Open, Window: engine.Window(model.Resolve), Changed: eng.Changed, Log: log, Now: time.Now})
 	contexts.OwnChats(eng.NewestContext)
 	places.OnChange(eng.Changed)
+	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}

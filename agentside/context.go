@@ -37,7 +37,7 @@ type living struct {
 	// begin makes the manager once.
 	begin   sync.Once
 	manager *wctx.Manager
-	// pushing: somebody takes the Snapshots already.
+	// pushing: the Snapshots are handed on.
 	pushing sync.Once
 }
 
@@ -66,8 +66,11 @@ func lookup(environ []string) func(string) string {
 	}
 }
 
-// of gives the context of a Workspace. After the end it is one that has ended.
-func (c *contexts) of(id chat.WorkspaceID, dir string) *wctx.Manager {
+// of gives the context of a Workspace; none where nobody takes its Snapshots. After the end it is one that has ended.
+func (c *contexts) of(id chat.WorkspaceID, dir string) chat.Context {
+	if !c.taken() {
+		return nil
+	}
 	l, old, sink := c.claim(id, dir)
 	if old != nil {
 		old.close(c)
@@ -78,10 +81,14 @@ func (c *contexts) of(id chat.WorkspaceID, dir string) *wctx.Manager {
 		return ended
 	}
 	l.start(c)
-	if sink != nil {
-		l.push(c, sink)
-	}
+	l.push(c, sink)
 	return l.manager
+}
+
+func (c *contexts) taken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sink != nil
 }
 
 // claim finds or adds the context; old is one of another directory, whose end is the caller's to wait for.
@@ -166,16 +173,8 @@ func (c *contexts) ended() bool {
 // pushTo hands all Snapshots to the sink from now on.
 func (c *contexts) pushTo(sink chat.AgentSink) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.sink = sink
-	all := make([]*living, 0, len(c.open))
-	for _, l := range c.open {
-		all = append(all, l)
-	}
-	c.mu.Unlock()
-	for _, l := range all {
-		l.start(c)
-		l.push(c, sink)
-	}
 }
 
 // stop ends the context of one Workspace; its next use begins anew.

@@ -33,6 +33,14 @@ func (s *sink) Push(ctx context.Context, id chat.WorkspaceID, snapshot chat.Snap
 
 func (s *sink) Changed(chat.WorkspaceID) {}
 
+// anyone takes everything.
+type anyone struct{}
+
+func (anyone) Push(context.Context, chat.WorkspaceID, chat.Snapshot, bool) (bool, string, error) {
+	return true, "", nil
+}
+func (anyone) Changed(chat.WorkspaceID) {}
+
 // next waits for the next Snapshot.
 func (s *sink) next(t *testing.T) pushed {
 	t.Helper()
@@ -60,6 +68,10 @@ func TestContextOfAWorkspace(t *testing.T) {
 	if err := os.WriteFile(guide, []byte("first"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if h.work(t, "w1").Context() != nil {
+		t.Error("there is a context that nobody takes")
+	}
+	h.PushTo(anyone{})
 	c := h.work(t, "w1").Context()
 	if c != h.work(t, "w1").Context() {
 		t.Error("a workspace has two contexts")
@@ -103,12 +115,9 @@ func TestContextOfAWorkspace(t *testing.T) {
 func TestSnapshotsArePushed(t *testing.T) {
 	h := newHouse(t)
 	guide := filepath.Join(h.top, "home/work/AGENTS.md")
-	early := h.work(t, "w1").Context()
-	if _, err := early.Resync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	s := &sink{pushed: make(chan pushed)}
 	h.PushTo(s)
+	early := h.work(t, "w1").Context()
 	if p := s.next(t); p.id != "w1" || !p.initial || len(p.s.Resources) != 0 {
 		t.Errorf("%+v", p)
 	}
@@ -140,6 +149,7 @@ func TestContextRootsOfTheSite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.PushTo(anyone{})
 	opened, err := w.Open(t.Context(), chat.WorkspaceRecord{ID: "w1", Kind: chat.WorkspaceLocal, Directory: filepath.Join(h.top, "home/work")})
 	if err != nil {
 		t.Fatal(err)

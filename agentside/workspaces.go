@@ -287,7 +287,7 @@ func (w *Workspaces) Forget(id chat.ID) error {
 	return nil
 }
 
-// PushTo hands each Snapshot of each open Workspace to the sink from now on.
+// PushTo hands each Snapshot of each Workspace to the sink. Before it is called no Workspace has a Context.
 func (w *Workspaces) PushTo(sink chat.AgentSink) { w.contexts.pushTo(sink) }
 
 // Stop ends the processes and the context of a Workspace and forgets that it was open.

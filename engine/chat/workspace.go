@@ -48,7 +48,7 @@ type Workspace interface {
 
 // ContextKeeper is a Workspace whose context can be asked now. One beside an Agent has it while the Agent pushes context.
 type ContextKeeper interface {
-	// Context begins with its first use. That of a Workspace that has stopped is one that has ended.
+	// Context begins with its first use; nil where nobody takes its Snapshots. That of a Workspace that has stopped has ended.
 	Context() Context
 }
 
