@@ -37,6 +37,9 @@ func main() {
 
 // run is the only entrance. args are without the program's name.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if isAgent(args) {
+		return serveAgent(ctx, args, stdin, stdout, stderr)
+	}
 	command := "serve"
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		command, args = args[0], args[1:]

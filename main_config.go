@@ -21,6 +21,7 @@ type config struct {
 	data         string
 	listen       []string
 	hosts        []string
+	agentsListen string
 	modelServer  string
 	acquireBatch int
 	log          logOptions
@@ -31,6 +32,7 @@ var configKeys = map[string]func(c *config, value any) error{
 	"data":                 func(c *config, v any) error { return readText(v, &c.data) },
 	"listen":               func(c *config, v any) error { return readList(v, &c.listen) },
 	"hosts":                func(c *config, v any) error { return readList(v, &c.hosts) },
+	"agents.listen":        func(c *config, v any) error { return readText(v, &c.agentsListen) },
 	"model_server.url":     func(c *config, v any) error { return readText(v, &c.modelServer) },
 	"engine.acquire_batch": func(c *config, v any) error { return readCount(v, &c.acquireBatch) },
 	"log.level":            func(c *config, v any) error { return readText(v, &c.log.level) },
@@ -38,7 +40,7 @@ var configKeys = map[string]func(c *config, value any) error{
 }
 
 // configVariables are the variables that something of ours reads: the appliance, its commands, the commands of a Workspace, make.
-var configVariables = []string{"HOLDFAST_DATA", "HOLDFAST_CONFIG", "HOLDFAST_LISTEN", "HOLDFAST_HOSTS", "HOLDFAST_OLLAMA", "HOLDFAST_LOG_LEVEL",
+var configVariables = []string{"HOLDFAST_DATA", "HOLDFAST_CONFIG", "HOLDFAST_LISTEN", "HOLDFAST_HOSTS", "HOLDFAST_AGENTS_LISTEN", "HOLDFAST_ENROL_TOKEN", "HOLDFAST_AGENT_URL", "HOLDFAST_OLLAMA", "HOLDFAST_LOG_LEVEL",
 	"HOLDFAST_ACQUIRE_BATCH", "HOLDFAST_SERVER", "HOLDFAST_TOKEN_FILE", "HOLDFAST_SHELL", "HOLDFAST_CHAT_ID", "HOLDFAST_PROCESS_ID", "HOLDFAST_CACHE",
 	"HOLDFAST_CONTEXT_INSTRUCTIONS_FILE", "HOLDFAST_CONTEXT_SKILL_META_FILE", "HOLDFAST_CONTEXT_INSTRUCTIONS_DIRS", "HOLDFAST_CONTEXT_SKILLS_DIRS", "HOLDFAST_CONTEXT_MCP_DIRS"}
 

@@ -99,7 +99,7 @@ func TestFlagVariableFileDefault(t *testing.T) {
 	expect := func(what string, want settings, args ...string) {
 		t.Helper()
 		o, err := parseServe(args, io.Discard)
-		got := settings{o.data, o.ollama, o.listen, o.hosts, o.bounds.AcquireBatch, o.log}
+		got := settings{o.data, o.ollama, o.listen, o.reach.hosts, o.bounds.AcquireBatch, o.log}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v, %v", what, got, want, err)
 		}

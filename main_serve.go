@@ -22,6 +22,7 @@ import (
 	"holdfast/agentside"
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/agent"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
@@ -59,7 +60,7 @@ type serveOptions struct {
 	// networkFS takes a data directory on a network file system.
 	networkFS bool
 	listen    list
-	hosts     list
+	reach     reachOptions
 	// ollama is the model server's address; fixed when it was given at the start, so that pages cannot change it.
 	ollama      string
 	ollamaFixed bool
@@ -71,6 +72,12 @@ type serveOptions struct {
 	// limits are what one person may have open at once.
 	limits gate.Limits
 	bounds engine.Bounds
+}
+
+// reachOptions say under which further names browsers reach the appliance, and on which address Agents do.
+type reachOptions struct {
+	hosts  list
+	agents string
 }
 
 // logOptions are level and format of the log.
@@ -99,7 +106,8 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	flags.StringVar(&o.data, "data", os.Getenv("HOLDFAST_DATA"), "data directory (default "+cli.DefaultData()+")")
 	flags.BoolVar(&o.networkFS, "allow-network-fs", false, "take a data directory on a network file system")
 	flags.Var(&o.listen, "listen", "loopback address to listen on; may be repeated (default 127.0.0.1:8420)")
-	flags.Var(&o.hosts, "host", "further name:port under which browsers reach this appliance; may be repeated")
+	flags.Var(&o.reach.hosts, "host", "further name:port under which browsers reach this appliance; may be repeated")
+	flags.StringVar(&o.reach.agents, "agents-listen", os.Getenv("HOLDFAST_AGENTS_LISTEN"), "address on which agents call, over TLS (default none)")
 	flags.StringVar(&o.ollama, "ollama", os.Getenv("HOLDFAST_OLLAMA"), "address of the model server (default http://127.0.0.1:11434)")
 	flags.StringVar(&o.log.level, "log-level", os.Getenv("HOLDFAST_LOG_LEVEL"), "debug, info, warn or error (default info)")
 	flags.StringVar(&o.log.format, "log-format", "", "auto, text or json (default auto)")
@@ -137,7 +145,8 @@ func (o *serveOptions) fill(file config) error {
 		return &cli.Exit{Code: cli.CodeUsage, Message: "no data directory is known on this machine; give one with --data"}
 	}
 	o.listen = firstList(o.listen, commaList("HOLDFAST_LISTEN"), file.listen, list{"127.0.0.1:8420"})
-	o.hosts = firstList(o.hosts, commaList("HOLDFAST_HOSTS"), file.hosts)
+	o.reach.hosts = firstList(o.reach.hosts, commaList("HOLDFAST_HOSTS"), file.hosts)
+	o.reach.agents = firstOf(o.reach.agents, file.agentsListen)
 	o.ollama = firstOf(o.ollama, file.modelServer, os.Getenv("OLLAMA_HOST"))
 	o.ollamaFixed = o.ollama != ""
 	o.log = logOptions{level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
@@ -256,6 +265,7 @@ type house struct {
 	models  *model.Room
 	search  *search.Room
 	demo    *scripted.Running
+	agents  *agentsDoor
 	metrics *metric.Registry
 	log     *slog.Logger
 	// stopping: the graceful stop has begun.
@@ -291,6 +301,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		models.AllowConnect(server.connect)
 	}
 	spaces := workspace.New(store, places, time.Now)
+	agents := agent.New(store, time.Now)
 	costs := usage.New(store, log, time.Now)
 	elsewhere := newOthers(o.slots)
 	elsewhere.serve(models, hidden)
@@ -302,25 +313,26 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		Forget: asked.forgetting(places.Forget), HalveWindow: models.HalveWindow, FoundTools: models.FoundTools, Seats: server.seats, Limit: costs.Check,
 		Committed: find.Committed, Notify: told.Post, Metric: metrics, Log: log, Bounds: o.bounds})
 	contexts := snapshot.New(snapshot.Options{Store: store, Open: spaces.Open, Window: engine.Window(model.Resolve), Changed: eng.Changed, Log: log, Now: time.Now})
+	door := newAgentsDoor(agents, places, spaces, contexts, log)
 	contexts.OwnChats(eng.NewestContext)
 	places.OnChange(eng.Changed)
 	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
-	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, metrics: metrics, log: log}
+	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, agents: door, metrics: metrics, log: log}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
-		configs, folders := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard)
+		configs, folders, beside := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard), agent.NewGuarded(agents, guard)
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
 		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
 		asks := runlog.NewGuarded(asked.room, guard)
 		news, well := notice.NewGuarded(told, guard), health.NewGuarded(health.New(store), guard)
-		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Health: well, Log: log, Dev: o.develop.gallery,
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Health: well, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Health: well, Log: log,
+		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Health: well, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, pages, nil
 	}
@@ -339,6 +351,10 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 		return early, errors.Join(fmt.Errorf("listen on the socket: %w", err), closeAll(listeners))
 	}
 	all := append(listeners, socket)
+	if err := h.agents.listen(ctx, o.reach.agents, o.data); err != nil {
+		return early, errors.Join(err, closeAll(all))
+	}
+	defer func() { err = errors.Join(err, h.agents.close()) }()
 	base, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	g, site, err := h.gate(o, listeners)
@@ -350,6 +366,7 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	}
 	h.search.Start()
 	defer h.search.Close()
+	h.agents.serve()
 	var kept sync.WaitGroup
 	defer kept.Wait()
 	kept.Go(func() { h.keep(base) })
@@ -448,7 +465,7 @@ func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.
 	for _, l := range listeners {
 		addresses = append(addresses, l.Addr())
 	}
-	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.hosts, Limits: o.limits,
+	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.reach.hosts, Limits: o.limits,
 		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, StreamAway: site.StreamAway, Ready: h.ready}, routes...)
 	return g, site, err
 }

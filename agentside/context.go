@@ -43,12 +43,12 @@ type living struct {
 
 // newContexts reads or makes the key of this appliance.
 func newContexts(w *Workspaces, o Options) (*contexts, error) {
-	key, err := wctx.LoadKey(filepath.Join(w.state, "context.key"))
+	key, err := wctx.LoadKey(filepath.Join(w.own.state, "context.key"))
 	if err != nil {
 		return nil, err
 	}
-	return &contexts{keep: filepath.Join(w.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{},
-		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.data, w.state}, Key: key, BootID: rand.Text(), Getenv: lookup(o.Environ), Log: o.Log}}, nil
+	return &contexts{keep: filepath.Join(w.own.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{},
+		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.own.data, w.own.state}, Key: key, BootID: rand.Text(), Getenv: lookup(o.Environ), Log: o.Log}}, nil
 }
 
 // lookup finds variables in an environment; nil is this process's own.

@@ -36,15 +36,30 @@ type Options struct {
 	Now          func() time.Time
 }
 
-// Workspaces are the open Workspaces of this machine.
+// Beyond opens and stops Workspaces that are beside an Agent.
+type Beyond struct {
+	Open func(ctx context.Context, rec chat.WorkspaceRecord) (chat.Workspace, error)
+	// Stop ends what runs there. Of a Workspace that is not beside an Agent it does nothing; an Agent that is away is KindUnreachable.
+	Stop func(ctx context.Context, id chat.WorkspaceID) error
+}
+
+// Shell is the program that runs commands here.
+func Shell() string { return proc.Shell(os.Environ()) }
+
+// Reach says how Workspaces beside an Agent are reached; before, there are none. It is called before the first Open.
+func (w *Workspaces) Reach(b Beyond) { w.beyond = b }
+
+// Workspaces are the open Workspaces of this machine, and the way to those beside Agents.
 type Workspaces struct {
-	data, temp, state string
-	gate              *files.Gate
-	manager           *proc.Manager
-	git               *git.Program
-	changes           changes
-	contexts          *contexts
-	now               func() time.Time
+	beyond Beyond
+	// own are the directories of the appliance.
+	own      struct{ data, temp, state string }
+	gate     *files.Gate
+	manager  *proc.Manager
+	git      *git.Program
+	changes  changes
+	contexts *contexts
+	now      func() time.Time
 
 	// mu guards open and closed.
 	mu     sync.Mutex
@@ -92,7 +107,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	for _, dir := range []struct {
 		real *string
 		path string
-	}{{&w.data, o.Data}, {&w.temp, o.Temp}, {&w.state, o.State}} {
+	}{{&w.own.data, o.Data}, {&w.own.temp, o.Temp}, {&w.own.state, o.State}} {
 		real, err := makeReal(dir.path)
 		if err != nil {
 			return nil, fmt.Errorf("workspaces: %w", err)
@@ -104,13 +119,13 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	w.contexts = contexts
-	manager, err := proc.New(ctx, proc.Options{Temp: w.temp, State: w.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
+	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
 		Ended: w.changes.touch})
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	w.manager = manager
-	w.git = git.New(git.Options{Temp: w.temp, Environ: o.Environ, Log: o.Log})
+	w.git = git.New(git.Options{Temp: w.own.temp, Environ: o.Environ, Log: o.Log})
 	return w, nil
 }
 
@@ -128,6 +143,9 @@ func makeReal(dir string) (string, error) {
 
 // Open gives the Workspace of a record. A record that has changed since gives one with the new record over the same processes.
 func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.Workspace, error) {
+	if rec.Kind == chat.WorkspaceAgent && w.beyond.Open != nil {
+		return w.beyond.Open(ctx, rec)
+	}
 	if rec.Kind != chat.WorkspaceLocal {
 		return nil, chat.Invalid("kind", fmt.Sprintf("a workspace of kind %q cannot be opened here", rec.Kind))
 	}
@@ -153,7 +171,7 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 	}
 	opened := &workspace{record: rec, processes: w.manager.Scope(rec.ID, real),
 		git: w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
-		files: files.New(files.Options{Dir: real, Temp: w.temp, Refused: []string{w.data, w.state}, Gate: w.gate, Now: w.now,
+		files: files.New(files.Options{Dir: real, Temp: w.own.temp, Refused: []string{w.own.data, w.own.state}, Gate: w.gate, Now: w.now,
 			Changed: func() { w.changes.touch(rec.ID) }}),
 		context: func() chat.Context { return w.contexts.of(rec.ID, real) }}
 	w.open[rec.ID] = opened
@@ -215,7 +233,7 @@ func (w *Workspaces) Resolve(_ context.Context, directory string) (string, error
 			return invalid("%q shows the system and its processes, the appliance's own too; choose a directory with files", dir)
 		}
 	}
-	for _, own := range []string{w.data, w.state, w.temp} {
+	for _, own := range []string{w.own.data, w.own.state, w.own.temp} {
 		if lies, err := overlap(own, real); err != nil {
 			return invalid("%q cannot be compared with the appliance's own directories: %v", dir, reason(err))
 		} else if lies {
@@ -273,7 +291,7 @@ func reason(err error) error {
 
 // Forget removes the temporary directory of a Chat that is deleted.
 func (w *Workspaces) Forget(id chat.ID) error {
-	root, err := os.OpenRoot(w.temp)
+	root, err := os.OpenRoot(w.own.temp)
 	if err != nil {
 		return fmt.Errorf("forget the files of a chat: %w", err)
 	}
@@ -296,6 +314,11 @@ func (w *Workspaces) Stop(ctx context.Context, id chat.WorkspaceID) error {
 	delete(w.open, id)
 	w.mu.Unlock()
 	w.contexts.stop(id)
+	if w.beyond.Stop != nil {
+		if err := w.beyond.Stop(ctx, id); err != nil {
+			return err
+		}
+	}
 	return w.manager.End(ctx, id)
 }
 

@@ -52,6 +52,7 @@ func (c *checker) nouns() error {
 				c.credential(bLoginCode, key, v.Hash, "")
 			}
 		}),
+		c.agents(),
 		c.each(bSite, c.siteValue),
 		c.uploads(),
 		c.snapshots(),

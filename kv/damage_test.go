@@ -54,6 +54,8 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutSession(&chat.Session{ID: newID[chat.SessionID](), UserID: owner, Hash: hash}),
 			tx.PutLoginCode(&chat.LoginCode{Hash: hash, UserID: owner}),
 			tx.PutWorkspace(&chat.WorkspaceRecord{ID: newID[chat.WorkspaceID]()}),
+			tx.PutAgent(&chat.AgentRecord{ID: newID[chat.AgentID](), WorkspaceID: newID[chat.WorkspaceID]()}),
+			tx.PutEnrolment(&chat.AgentEnrolment{Hash: chat.Hash(hash)}),
 			tx.PutModelConfig(&chat.ModelConfig{ID: newID[chat.ModelConfigID]()}),
 			tx.PutSite("name", "value"),
 		)

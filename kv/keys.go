@@ -49,8 +49,10 @@ const (
 	bContextText bucket = 30 // workspace 16 | sha256 32      JSON bytes; a file or skill that Snapshots of the Workspace name
 	bNewest      bucket = 31 // workspace 16                  JSON NewestSnapshot
 	bPin         bucket = 32 // chat 16                       workspace 16 | address 32; the Snapshot that the Chat pins
+	bAgent       bucket = 33 // agent 16                      JSON AgentRecord
+	bEnrolment   bucket = 34 // hash 32                       JSON AgentEnrolment
 
-	lastBucket = bPin
+	lastBucket = bEnrolment
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -59,6 +61,7 @@ var bucketNames = [lastBucket + 1]string{
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
 	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
+	bAgent: "agent", bEnrolment: "enrolment",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
 }
 

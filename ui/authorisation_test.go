@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/agent"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
@@ -45,8 +46,8 @@ var commands = map[rule]map[string]string{
 	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search", "snapshot": "Refresh",
 		"site": "Advisor Classifier TurnSummaries", "usage": "Limits", "workspace": "List"},
 	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold", "snapshot": "SetRefresh"},
-	admins:       {"account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
-	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
+	admins:       {"agent": "List", "account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
+	adminsWrite: {"agent": "Enrol Revoke", "account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
 	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
 	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
@@ -104,7 +105,7 @@ func guarded() map[string]reflect.Value {
 		File:      func(ctx context.Context, id chat.FileID) (chat.UserID, error) { return of(ctx, string(id)) },
 	}, metric.New())
 	all := map[string]reflect.Value{}
-	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
+	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "agent": agent.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"health": health.NewGuarded(nil, g),
 		"model":  model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"snapshot": snapshot.NewGuarded(nil, g),

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/agent"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
@@ -32,6 +33,7 @@ type Options struct {
 	Account    *account.Guarded
 	Models     *model.Guarded
 	Workspaces *workspace.Guarded
+	Agents     *agent.Guarded
 	Search     *search.Guarded
 	Usage      *usage.Guarded
 	Settings   *site.Guarded
@@ -148,6 +150,7 @@ func (s *Site) Routes() []gate.Route {
 	}
 	routes = append(routes, s.settingsRoutes(user, form)...)
 	routes = append(routes, s.peopleRoutes()...)
+	routes = append(routes, s.agentRoutes()...)
 	if s.gallery != nil {
 		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))
 	}

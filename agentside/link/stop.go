@@ -23,6 +23,9 @@ func (a *Appliance) Stop(ctx context.Context, rec chat.WorkspaceRecord) error {
 	}
 	processes := ws.Processes()
 	all, err := processes.List(ctx, "")
+	if isKind(err, "unreachable") {
+		return &chat.Error{Kind: chat.KindUnreachable, Message: err.Error(), Detail: "What runs there goes on until its agent is back or stopped."}
+	}
 	if err != nil {
 		return err
 	}

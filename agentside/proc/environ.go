@@ -44,8 +44,8 @@ func isSecret(name string) bool {
 	return false
 }
 
-// shell is the program that runs a command with -c.
-func shell(env []string) string {
+// Shell is the program that runs a command with -c.
+func Shell(env []string) string {
 	for _, v := range env {
 		if name, ok := strings.CutPrefix(v, "HOLDFAST_SHELL="); ok && name != "" {
 			return name

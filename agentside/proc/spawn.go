@@ -48,7 +48,7 @@ func (m *Manager) launch(p *process) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(shell(m.opts.Environ), "-c", p.req.Command)
+	cmd := exec.Command(Shell(m.opts.Environ), "-c", p.req.Command)
 	cmd.Dir, cmd.Env = p.dir, environ(m.opts.Environ, p.req, p.dir)
 	cmd.Stdout, cmd.Stderr = w, w
 	ownGroup(cmd)

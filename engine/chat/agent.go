@@ -43,6 +43,14 @@ type AgentEnrolment struct {
 	ExpiresAt   time.Time   `json:"expires_at"`
 }
 
+// AgentLinks are the links of Agents as they are now.
+type AgentLinks interface {
+	// State says how an Agent is; of one that has not been heard of it is the zero value.
+	State(id AgentID) AgentState
+	// Revoke closes the link of an Agent at once, with all that waits for it.
+	Revoke(id AgentID)
+}
+
 // AgentTrouble says why an Agent that calls is not taken.
 type AgentTrouble string
 

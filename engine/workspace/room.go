@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sort"
@@ -22,6 +23,8 @@ type Room struct {
 	places chat.Workspaces
 	now    func() time.Time
 	locks  locks
+	// revoke closes the link of the Agent whose Workspace is gone; nil where there are no Agents.
+	revoke func(chat.AgentID)
 }
 
 // New gives the Room over store; places opens what the records point to. A nil now is time.Now.
@@ -110,7 +113,7 @@ func (r *Room) Create(ctx context.Context, p chat.Principal, in CreateInput) (Cr
 			return err
 		}
 		for _, w := range all {
-			if w.OwnerID == p.UserID && w.Directory == directory {
+			if w.OwnerID == p.UserID && w.Kind == chat.WorkspaceLocal && w.Directory == directory {
 				out = CreateOutput{Workspace: *w, Existing: true}
 				return nil
 			}
@@ -192,17 +195,47 @@ func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (De
 	if err := r.store.View(ctx, func(tx *kv.Tx) error { return mayDelete(tx, in.ID) }); err != nil {
 		return Deleted{}, err
 	}
-	if err := r.places.Stop(ctx, in.ID); err != nil {
+	// An Agent that is away does not keep its Workspace from being forgotten.
+	var unreachable *chat.Error
+	if err := r.places.Stop(ctx, in.ID); err != nil && !(errors.As(err, &unreachable) && unreachable.Kind == chat.KindUnreachable) {
 		return Deleted{}, fmt.Errorf("stop workspace %s: %w", in.ID, err)
 	}
-	return Deleted{}, r.store.Update(ctx, func(tx *kv.Tx) error {
+	var agent chat.AgentID
+	err = r.store.Update(ctx, func(tx *kv.Tx) error {
 		if err := mayDelete(tx, in.ID); err != nil {
 			return err
 		}
-		_, err := tx.DeleteWorkspace(in.ID)
+		agent, err = deleteRecord(tx, in.ID)
 		return err
 	})
+	if err == nil && agent != "" && r.revoke != nil {
+		r.revoke(agent)
+	}
+	return Deleted{}, err
 }
+
+// deleteRecord removes a Workspace with the Agent that serves it and the enrolments that wait for one.
+func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
+	w, err := record(tx, id)
+	if err != nil {
+		return "", err
+	}
+	if w.AgentID != "" {
+		if _, err := tx.DeleteAgent(w.AgentID); err != nil {
+			return "", err
+		}
+	}
+	if err := tx.DeleteEnrolments(id); err != nil {
+		return "", err
+	}
+	_, err = tx.DeleteWorkspace(id)
+	return w.AgentID, err
+}
+
+// Revoking says what is done about the Agent of a Workspace that is gone.
+//
+//guard:none main wires it before anybody asks
+func (r *Room) Revoking(revoke func(chat.AgentID)) { r.revoke = revoke }
 
 func mayDelete(tx *kv.Tx, id chat.WorkspaceID) error {
 	w, err := record(tx, id)

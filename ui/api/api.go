@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/agent"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
 	"holdfast/engine/model"
@@ -24,6 +25,7 @@ type Options struct {
 	Account    *account.Guarded
 	Models     *model.Guarded
 	Workspaces *workspace.Guarded
+	Agents     *agent.Guarded
 	Search     *search.Guarded
 	Usage      *usage.Guarded
 	Files      *file.Guarded
@@ -54,7 +56,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/kv"
 	"holdfast/ui/api/apitest"
 	"holdfast/ui/api/client"
 )
@@ -55,6 +57,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take(step{name: "health", method: "GET", path: "/system/health", status: 200, has: []string{`"state":"ok"`, `"damages":[]`, `"disk_free_bytes":`}})
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
 	checkWorkspaces(t, take)
+	checkAgents(t, a, take)
 	checkTokens(t, take)
 	checkUsers(t, a, take)
 	checkClientTools(t, a, take)
@@ -90,6 +93,22 @@ func checkWorkspaces(t *testing.T, take func(step) []byte) {
 	take(step{name: "start", method: "POST", path: "/workspaces/" + id + "/start", status: 200, has: []string{`"state":"running"`}})
 	take(step{name: "stop none", method: "POST", path: "/workspaces/x/stop", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "forget", method: "DELETE", path: "/workspaces/" + id, status: 204})
+}
+
+func checkAgents(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
+	take(step{name: "no agents", method: "GET", path: "/agents", status: 200, has: []string{`"agents":[]`, `"waiting":[]`, `"pin":"sha256:00"`}})
+	take(step{name: "enrol nobody", method: "POST", path: "/agents/enrolments", body: `{}`, status: 400, has: []string{`"field":"name"`}})
+	take(step{name: "enrol", method: "POST", path: "/agents/enrolments", body: `{"name":"far"}`, status: 201, has: []string{`"token":"hfe_`, `--enrol-file -`}})
+	take(step{name: "one waits", method: "GET", path: "/agents", status: 200, has: []string{`"workspace":"far"`}})
+	const enrolled = "0190a000-0000-7000-8000-0000000000e1"
+	if err := a.Store.Update(t.Context(), func(tx *kv.Tx) error {
+		return tx.PutAgent(&chat.AgentRecord{ID: enrolled, WorkspaceID: enrolled, Host: "box", CreatedAt: time.UnixMilli(1_700_000_000_123).UTC()})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	take(step{name: "one is away", method: "GET", path: "/agents", status: 200, has: []string{enrolled, `"state":"offline"`, `"host":"box"`}})
+	take(step{name: "revoke", method: "DELETE", path: "/agents/" + enrolled, status: 204})
+	take(step{name: "revoke nobody", method: "DELETE", path: "/agents/0190a000-0000-7000-8000-00000000dead", status: 404, has: []string{`"kind":"not_found"`}})
 }
 
 func checkTokens(t *testing.T, take func(step) []byte) {

@@ -162,7 +162,7 @@ func shownProbe(p *chat.Probe) *client.Probe {
 }
 
 func shownWorkspace(w *chat.WorkspaceRecord) client.Workspace {
-	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, Trusted: w.Trusted,
+	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, AgentID: w.AgentID, Trusted: w.Trusted,
 		State: w.Standing(), CreatedAt: client.At(w.CreatedAt)}
 }
 

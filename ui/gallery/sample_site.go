@@ -89,6 +89,19 @@ func workspaces(p view.Page) view.WorkspacesPage {
 	}}
 }
 
+func farAgents(p view.Page) view.AgentsPage {
+	return view.AgentsPage{Page: p, Note: note(), Open: true,
+		Fresh: view.FreshAgent{Workspace: "tide-feed on the pier", Until: "15:04", Token: "hfe_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
+			Command: "holdfast --agent --url https://127.0.0.1:8421 --pin sha256:6ab0d5e0b1d0f2b9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e --dir . --enrol-file -"},
+		Agents: []view.FarAgent{
+			{ID: "a1", Workspace: "gauges", Place: "buoy-7:/srv/gauges", State: view.AgentOnline, Since: "22 Nov 09:14", Facts: []string{"v1.4.0, linux arm64", "load 0.4, 71% of memory free, 2 processes"}},
+			{ID: "a2", Workspace: "harbour", Place: "crane:/home/ingrid/very/long/path/to/a/folder/that/was/mounted/once/harbour", State: view.AgentOffline, Since: "21 Nov 18:30", Facts: []string{"v1.3.2, linux amd64"}, Lacks: "git"},
+			{ID: "a3", Workspace: "moon", Place: "copied-vm:/srv/moon", State: view.AgentTwice, Since: "22 Nov 08:00", Problem: "two agents share one key and displace each other; stop one of them, or revoke it and enrol each on its own"},
+			{ID: "a4", Workspace: "waves", Place: "old-box:/srv/waves", State: view.AgentVersion, Problem: "the other side speaks version 2 of the link, this one version 1; both need the same: bring both to the same release"},
+		},
+		Waiting: []view.AgentWait{{ID: "w9", Workspace: "tide-feed on the pier", Until: "15:04"}}}
+}
+
 func tokens(p view.Page) view.TokensPage {
 	return view.TokensPage{Page: p, Note: note(), Fresh: "hf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", Tokens: []view.Token{
 		{ID: "1", Name: "editor on the laptop", Created: "12 November", LastUsed: "2 minutes ago", Expires: "10 February"},

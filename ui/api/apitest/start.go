@@ -16,6 +16,7 @@ import (
 	"holdfast/agentside"
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/agent"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
@@ -161,6 +162,13 @@ func allowOthers(t testing.TB, dir string, models *model.Room) {
 	}})
 }
 
+// agents is the room of Agents as main has it, but nobody listens for them.
+func (a *Appliance) agents() *agent.Room {
+	room := agent.New(a.Store, nil)
+	room.Link(nil, agent.Address{URL: "https://127.0.0.1:1", Pin: "sha256:00"})
+	return room
+}
+
 // serve puts the API behind the Gate on its addresses.
 func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *workspace.Room) {
 	t.Helper()
@@ -175,7 +183,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

@@ -15,6 +15,8 @@ type Workspace struct {
 	Name      string           `json:"name"`
 	Kind      string           `json:"kind"`
 	Directory string           `json:"directory"`
+	// AgentID is the Agent that serves a Workspace of kind agent, "" while there is none.
+	AgentID chat.AgentID `json:"agent_id,omitempty"`
 	// Trusted: commands run without asking.
 	Trusted bool `json:"trusted"`
 	// State is creating, setup, running, setup_failed, stopping, stopped, offline or deleted.

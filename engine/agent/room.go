@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// Room holds the Agents of one store.
+type Room struct {
+	store *kv.Store
+	now   func() time.Time
+	// links tell how Agents are; address is where they reach this appliance. Both are set before the first command.
+	links   chat.AgentLinks
+	address Address
+}
+
+// Address is where Agents reach the appliance. An empty URL is nowhere: it was started without a listener for them.
+type Address struct {
+	URL string
+	// Pin is the SHA-256 of the key that they meet there, as --pin takes it.
+	Pin string
+}
+
+// New gives the Room over store. A nil now is time.Now.
+func New(store *kv.Store, now func() time.Time) *Room {
+	if now == nil {
+		now = time.Now
+	}
+	return &Room{store: store, now: now}
+}
+
+// Link says what tells of the Agents' links, and where Agents reach this appliance.
+//
+//guard:none main wires it before anybody asks
+func (r *Room) Link(links chat.AgentLinks, at Address) { r.links, r.address = links, at }
+
+// ListInput asks for all Agents.
+type ListInput struct{}
+
+// Entry is an Agent with its Workspace and how it is now.
+type Entry struct {
+	Agent chat.AgentRecord
+	State chat.AgentState
+	// Workspace is the name of the one that it serves.
+	Workspace string
+}
+
+// Standing is the Entry's state in a word: online, offline, twice or version.
+func (e Entry) Standing() string {
+	switch {
+	case e.State.Trouble != "":
+		return string(e.State.Trouble)
+	case e.State.Online:
+		return "online"
+	}
+	return "offline"
+}
+
+// Waiting is a Workspace that waits for an Agent to enrol.
+type Waiting struct {
+	WorkspaceID chat.WorkspaceID
+	Workspace   string
+	ExpiresAt   time.Time
+}
+
+// ListOutput has the Agents by the name of their Workspace, and what waits for one.
+type ListOutput struct {
+	Agents  []Entry
+	Waiting []Waiting
+	Address Address
+}
+
+// List gives all Agents.
+func (r *Room) List(ctx context.Context, _ chat.Principal, _ ListInput) (ListOutput, error) {
+	var out ListOutput
+	now := r.now()
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		out = ListOutput{Agents: []Entry{}, Waiting: []Waiting{}, Address: r.address}
+		all, err := tx.Agents()
+		if err != nil {
+			return err
+		}
+		for _, a := range all {
+			name, err := nameOf(tx, a.WorkspaceID)
+			if err != nil {
+				return err
+			}
+			out.Agents = append(out.Agents, Entry{Agent: *a, Workspace: name})
+		}
+		waiting, err := tx.Enrolments()
+		if err != nil {
+			return err
+		}
+		for _, e := range waiting {
+			if !now.Before(e.ExpiresAt) {
+				continue
+			}
+			name, err := nameOf(tx, e.WorkspaceID)
+			if err != nil {
+				return err
+			}
+			out.Waiting = append(out.Waiting, Waiting{WorkspaceID: e.WorkspaceID, Workspace: name, ExpiresAt: e.ExpiresAt})
+		}
+		return nil
+	})
+	for i := range out.Agents {
+		if r.links != nil {
+			out.Agents[i].State = r.links.State(out.Agents[i].Agent.ID)
+		}
+	}
+	slices.SortStableFunc(out.Agents, func(a, b Entry) int { return compare(a.Workspace, b.Workspace) })
+	slices.SortStableFunc(out.Waiting, func(a, b Waiting) int { return compare(a.Workspace, b.Workspace) })
+	return out, err
+}
+
+func nameOf(tx *kv.Tx, id chat.WorkspaceID) (string, error) {
+	w, found, err := tx.Workspace(id)
+	if err != nil || !found {
+		return "", err
+	}
+	return w.Name, nil
+}
+
+// RevokeInput names an Agent.
+type RevokeInput struct{ ID chat.AgentID }
+
+// Revoked is the empty answer of Revoke.
+type Revoked struct{}
+
+// Revoke makes an Agent unknown and closes its link at once. Its Workspace stays, without an Agent.
+func (r *Room) Revoke(ctx context.Context, _ chat.Principal, in RevokeInput) (Revoked, error) {
+	err := r.store.Update(ctx, func(tx *kv.Tx) error {
+		a, found, err := tx.Agent(in.ID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return chat.NotFound("agent")
+		}
+		return forget(tx, a)
+	})
+	if err == nil && r.links != nil {
+		r.links.Revoke(in.ID)
+	}
+	return Revoked{}, err
+}
+
+// forget removes an Agent from the store and from its Workspace.
+func forget(tx *kv.Tx, a *chat.AgentRecord) error {
+	if _, err := tx.DeleteAgent(a.ID); err != nil {
+		return err
+	}
+	w, found, err := tx.Workspace(a.WorkspaceID)
+	if err != nil || !found || w.AgentID != a.ID {
+		return err
+	}
+	w.AgentID = ""
+	return tx.PutWorkspace(w)
+}
+
+// Record gives an Agent for the link.
+//
+//guard:none the link asks who calls
+func (r *Room) Record(ctx context.Context, id chat.AgentID) (chat.AgentRecord, error) {
+	var out chat.AgentRecord
+	err := r.store.View(ctx, func(tx *kv.Tx) error {
+		a, found, err := tx.Agent(id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return chat.NotFound("agent")
+		}
+		out = *a
+		return nil
+	})
+	return out, err
+}
+
+// Of gives the Workspace with its Agent, for the link; one of another kind or that is gone is found false.
+//
+//guard:none the link asks whom a Workspace belongs to
+func (r *Room) Of(ctx context.Context, id chat.WorkspaceID) (rec chat.WorkspaceRecord, found bool, err error) {
+	err = r.store.View(ctx, func(tx *kv.Tx) error {
+		w, there, err := tx.Workspace(id)
+		if err == nil && there && w.Kind == chat.WorkspaceAgent {
+			rec, found = *w, true
+		}
+		return err
+	})
+	return rec, found, err
+}
+
+// Seen records that an Agent was heard of, and how it presented itself when that is not nil.
+//
+//guard:none the link tells what it hears
+func (r *Room) Seen(ctx context.Context, id chat.AgentID, greeting *chat.AgentGreeting) error {
+	return r.store.Update(ctx, func(tx *kv.Tx) error {
+		a, found, err := tx.Agent(id)
+		if err != nil || !found {
+			return err
+		}
+		a.SeenAt = r.now().UTC()
+		if greeting != nil {
+			a.Greeting = *greeting
+		}
+		return tx.PutAgent(a)
+	})
+}
