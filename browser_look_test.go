@@ -18,7 +18,7 @@ import (
 
 // shown are the pages that are looked at, by name; chat is the address of one with a whole Turn of the demo.
 func shown(chat string) map[string]string {
-	return map[string]string{"chat": chat, "new-chat": "/?start=1", "models": "/models", "workspaces": "/workspaces", "tokens": "/tokens", "advisor": "/advisor"}
+	return map[string]string{"chat": chat, "new-chat": "/?start=1", "models": "/models", "workspaces": "/workspaces", "tokens": "/tokens", "advisor": "/advisor", "turns": "/turns"}
 }
 
 // shelf is a model server with models such as people have, none of which is asked anything.

@@ -194,3 +194,30 @@ func TestBrowserTokens(t *testing.T) {
 	p.press("form:has(#code)", "Sign in with it")
 	p.until(`document.getElementById('login-error').textContent.trim().length>10`)
 }
+
+// TestBrowserTurnsSettings: what is refused is named beside its field; what is stored is there again.
+func TestBrowserTurnsSettings(t *testing.T) {
+	t.Parallel()
+	a := serveNow(t, launch{ollama: shelf(t)})
+	p := browse(t, a)
+	p.open(a.url + "/turns")
+	p.fill("#deadline-seconds", "0.5")
+	p.press("#deadline", "Save")
+	p.shows("#deadline-error", "from 1 to 604800, or 0")
+	p.picture("turns-refused")
+	p.fill("#deadline-seconds", "90")
+	p.press("#deadline", "Save")
+	p.shows("#deadline", "Saved.")
+	p.fill("#planning-text", "Name the risks.")
+	p.press("#planning", "Save")
+	p.shows("#planning", "Saved.")
+	p.open(a.url + "/turns")
+	p.until(`document.getElementById('planning-text').value==='Name the risks.'&&document.getElementById('deadline-seconds').value==='90'`)
+	var behaviour struct {
+		MS int64 `json:"requires_action_deadline_ms"`
+	}
+	a.must("GET", "/api/v1/chats/config/behaviour", nil, &behaviour)
+	if behaviour.MS != 90_000 {
+		t.Errorf("stored is %+v", behaviour)
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/site"
+	"holdfast/kv"
 )
 
 // chatTools are those that the engine adds behind the others in a root Chat.
@@ -140,6 +142,22 @@ func quoted(s string) string {
 		panic(err)
 	}
 	return string(b)
+}
+
+// TestTheSiteSetsTheDeadline: it counts from the next Turn.
+func TestTheSiteSetsTheDeadline(t *testing.T) {
+	r := newRig(t, setup{model: scripted.Model{Answer: answers(scripted.Calls(toolCall("ring", `{}`)), scripted.Text("done"))}})
+	r.update(func(tx *kv.Tx) error {
+		return tx.PutSite(site.BehaviourKey, chat.BehaviourConfig{ActionDeadlineMS: 90_000})
+	})
+	v := r.asks(r.declares(ringAndDial))
+	if wait := v.Chat.ActionDeadline.Sub(v.Chat.Outstanding[0].AskedAt); wait < 80*time.Second || wait > 100*time.Second {
+		t.Errorf("the program has %s", wait)
+	}
+	if err := r.submit(v.Chat.ID, output(v.Chat.Outstanding[0].Call.ID, `"rung"`)); err != nil {
+		t.Fatal(err)
+	}
+	r.rest(v.Chat.ID)
 }
 
 func TestDeclarationsThatCannotBeOffered(t *testing.T) {

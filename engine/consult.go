@@ -25,6 +25,9 @@ type extras struct {
 	judging  judgement
 	place    place
 	guided   guided
+	// planText is what the site tells models in plan mode, deadline how long a program may take to answer.
+	planText string
+	deadline time.Duration
 }
 
 // Consulting is what is known of the advisor that a Turn may ask.

@@ -12,6 +12,8 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/site"
+	"holdfast/kv"
 )
 
 // plans starts a Chat in plan mode.
@@ -253,5 +255,23 @@ func TestAllDefinitionsFit(t *testing.T) {
 	}
 	if size > 9000 || len(body.Tools) != 14 {
 		t.Errorf("%d definitions take %d bytes", len(body.Tools), size)
+	}
+}
+
+// TestTheSiteSpeaksInPlanMode: what it says stands in the section of plan mode, and only there.
+func TestTheSiteSpeaksInPlanMode(t *testing.T) {
+	r := newRig(t, setup{place: true, model: scripted.Model{Answer: answers(scripted.Text("planned"), scripted.Text("worked"))}})
+	r.update(func(tx *kv.Tx) error {
+		return tx.PutSite(site.PlanModeKey, chat.PlanModeConfig{Text: "Name the risks."})
+	})
+	r.rest(r.plans("go"))
+	r.rest(r.create("go"))
+	_, section, found := strings.Cut(r.prompts()[0].Messages[0].Content, "<plan-mode>\n")
+	section, _, _ = strings.Cut(section, "</plan-mode>")
+	if !found || !strings.HasSuffix(strings.TrimSpace(section), "\n\nName the risks.") {
+		t.Errorf("the section is %q", section)
+	}
+	if strings.Contains(r.prompts()[1].Messages[0].Content, "Name the risks.") {
+		t.Error("a working turn is told what counts for planning")
 	}
 }

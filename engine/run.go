@@ -112,6 +112,9 @@ func (r *run) begin(c *chat.Chat) error {
 			return err
 		}
 		t.config.CompactionThreshold = &percent
+		if err := t.extra.read(tx, r.e.bounds.ActionTimeout); err != nil {
+			return err
+		}
 		if t.history, err = r.e.histories.read(tx, c); err != nil {
 			return err
 		}

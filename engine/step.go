@@ -111,7 +111,7 @@ func (r *run) promptInput() prompt.Input {
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Snapshot: t.extra.guided.snapshot, Tools: t.defs,
 		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
-		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), System: runtime.GOOS + "/" + runtime.GOARCH}
+		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), PlanText: t.extra.planText, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {
@@ -321,7 +321,7 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 		}
 		asks = asks || plan[i].ask || plan[i].def.Client
 		if plan[i].def.Client {
-			deadline = r.e.now().UTC().Add(r.e.bounds.ActionTimeout)
+			deadline = r.e.now().UTC().Add(r.t.extra.deadline)
 		}
 		open = append(open, r.outstanding(&plan[i], msg.Step))
 	}

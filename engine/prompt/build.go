@@ -37,9 +37,10 @@ type Input struct {
 	TextTools bool
 	// JSONTools has the Tools in the system text too, and whole replies in the shape of a schema.
 	JSONTools bool
-	// Mode limits the Turn; PlanPath is the file that plan mode may write, "" for none.
+	// Mode limits the Turn; PlanPath is the file that plan mode may write, "" for none, and PlanText what the site adds about it.
 	Mode     chat.Mode
 	PlanPath string
+	PlanText string
 	// Appliance is the site's prompt, used when none is stored with the Chat.
 	Appliance        string
 	UserInstructions string

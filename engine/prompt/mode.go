@@ -26,7 +26,7 @@ func modeSections(in Input) string {
 	case in.Mode != chat.ModePlan:
 		return ""
 	case in.PlanPath == "":
-		return tagged("plan-mode", planWithoutFile)
+		return tagged("plan-mode", joinBlank([]string{planWithoutFile, in.PlanText}))
 	}
-	return joinBlank([]string{tagged("plan-mode", planText), tagged("plan-file-path", in.PlanPath)})
+	return joinBlank([]string{tagged("plan-mode", joinBlank([]string{planText, in.PlanText})), tagged("plan-file-path", in.PlanPath)})
 }

@@ -1,5 +1,5 @@
-// Package site holds what an admin configures for the whole appliance and no other room owns: the advisor, the classifier and the
-// summaries of Turns.
+// Package site holds what an admin configures for the whole appliance and no other room owns: the advisor, the classifier, the
+// summaries of Turns, how Turns go, and what models are told in plan mode.
 //
 // Room holds the commands; pages and the JSON API reach them through its Guarded form. ReadAdvisor and its like read a value in a
 // transaction, for the engine at the beginning of a Turn.

@@ -25,9 +25,19 @@ func (g *Guarded) Advisor(ctx context.Context, p chat.Principal, in AdvisorInput
 	return account.Run(ctx, g.guard, "site.Advisor", policyAdvisor, p, in, g.room.Advisor)
 }
 
+// Behaviour is Room.Behaviour under policyBehaviour.
+func (g *Guarded) Behaviour(ctx context.Context, p chat.Principal, in BehaviourInput) (chat.BehaviourConfig, error) {
+	return account.Run(ctx, g.guard, "site.Behaviour", policyBehaviour, p, in, g.room.Behaviour)
+}
+
 // Classifier is Room.Classifier under policyClassifier.
 func (g *Guarded) Classifier(ctx context.Context, p chat.Principal, in ClassifierInput) (chat.ClassifierConfig, error) {
 	return account.Run(ctx, g.guard, "site.Classifier", policyClassifier, p, in, g.room.Classifier)
+}
+
+// PlanMode is Room.PlanMode under policyPlanMode.
+func (g *Guarded) PlanMode(ctx context.Context, p chat.Principal, in PlanModeInput) (chat.PlanModeConfig, error) {
+	return account.Run(ctx, g.guard, "site.PlanMode", policyPlanMode, p, in, g.room.PlanMode)
 }
 
 // SetAdvisor is Room.SetAdvisor under policySetAdvisor.
@@ -35,9 +45,19 @@ func (g *Guarded) SetAdvisor(ctx context.Context, p chat.Principal, in SetAdviso
 	return account.Run(ctx, g.guard, "site.SetAdvisor", policySetAdvisor, p, in, g.room.SetAdvisor)
 }
 
+// SetBehaviour is Room.SetBehaviour under policySetBehaviour.
+func (g *Guarded) SetBehaviour(ctx context.Context, p chat.Principal, in SetBehaviourInput) (Done, error) {
+	return account.Run(ctx, g.guard, "site.SetBehaviour", policySetBehaviour, p, in, g.room.SetBehaviour)
+}
+
 // SetClassifier is Room.SetClassifier under policySetClassifier.
 func (g *Guarded) SetClassifier(ctx context.Context, p chat.Principal, in SetClassifierInput) (Done, error) {
 	return account.Run(ctx, g.guard, "site.SetClassifier", policySetClassifier, p, in, g.room.SetClassifier)
+}
+
+// SetPlanMode is Room.SetPlanMode under policySetPlanMode.
+func (g *Guarded) SetPlanMode(ctx context.Context, p chat.Principal, in SetPlanModeInput) (Done, error) {
+	return account.Run(ctx, g.guard, "site.SetPlanMode", policySetPlanMode, p, in, g.room.SetPlanMode)
 }
 
 // SetTurnSummaries is Room.SetTurnSummaries under policySetTurnSummaries.

@@ -9,6 +9,11 @@ var (
 	policyClassifier    = account.Anyone[ClassifierInput]()
 	policySetClassifier = account.AdminWrites[SetClassifierInput]()
 
+	policyBehaviour    = account.Anyone[BehaviourInput]()
+	policySetBehaviour = account.AdminWrites[SetBehaviourInput]()
+	policyPlanMode     = account.Anyone[PlanModeInput]()
+	policySetPlanMode  = account.AdminWrites[SetPlanModeInput]()
+
 	policyTurnSummaries    = account.Anyone[TurnSummariesInput]()
 	policySetTurnSummaries = account.AdminWrites[SetTurnSummariesInput]()
 )

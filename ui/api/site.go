@@ -10,6 +10,7 @@ import (
 
 func (a *API) siteEndpoints() []endpoint {
 	const advisor, classifier, summaries = "/chats/config/advisor", "/chats/config/classifier", "/chats/config/turn-summaries"
+	const behaviour, planMode = "/chats/config/behaviour", "/chats/config/plan-mode-instructions"
 	return []endpoint{
 		{method: http.MethodGet, path: advisor, summary: "Get how chats may consult the advisor.",
 			handler: answer(a, http.StatusOK, a.advisor), out: map[int]any{http.StatusOK: client.AdvisorConfig{}}},
@@ -23,7 +24,35 @@ func (a *API) siteEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.turnSummaries), out: map[int]any{http.StatusOK: client.TurnSummariesConfig{}}},
 		{method: http.MethodPut, path: summaries, summary: "Replace whether a model sums up each turn (admin).", in: client.TurnSummariesUpdate{},
 			handler: answer(a, http.StatusNoContent, a.setTurnSummaries), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodGet, path: behaviour, summary: "Get how turns go: how long a program may take to answer its calls.",
+			handler: answer(a, http.StatusOK, a.behaviour), out: map[int]any{http.StatusOK: client.BehaviourConfig{}}},
+		{method: http.MethodPut, path: behaviour, summary: "Replace how turns go (admin); a deadline of 0 is 5 minutes.", in: client.BehaviourConfig{},
+			handler: answer(a, http.StatusNoContent, a.setBehaviour), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodGet, path: planMode, summary: "Get what models are told in plan mode beside what the appliance says.",
+			handler: answer(a, http.StatusOK, a.planMode), out: map[int]any{http.StatusOK: client.PlanModeConfig{}}},
+		{method: http.MethodPut, path: planMode, summary: "Replace what models are told in plan mode (admin).", in: client.PlanModeConfig{},
+			handler: answer(a, http.StatusNoContent, a.setPlanMode), out: map[int]any{http.StatusNoContent: nil}},
 	}
+}
+
+func (a *API) behaviour(q *request, _ none) (client.BehaviourConfig, error) {
+	c, err := a.o.Settings.Behaviour(q.ctx(), q.who, site.BehaviourInput{})
+	return client.BehaviourConfig{ActionDeadlineMS: c.ActionDeadlineMS}, err
+}
+
+func (a *API) setBehaviour(q *request, in client.BehaviourConfig) (none, error) {
+	_, err := a.o.Settings.SetBehaviour(q.ctx(), q.who, site.SetBehaviourInput{BehaviourConfig: chat.BehaviourConfig{ActionDeadlineMS: in.ActionDeadlineMS}})
+	return none{}, err
+}
+
+func (a *API) planMode(q *request, _ none) (client.PlanModeConfig, error) {
+	c, err := a.o.Settings.PlanMode(q.ctx(), q.who, site.PlanModeInput{})
+	return client.PlanModeConfig{Text: c.Text}, err
+}
+
+func (a *API) setPlanMode(q *request, in client.PlanModeConfig) (none, error) {
+	_, err := a.o.Settings.SetPlanMode(q.ctx(), q.who, site.SetPlanModeInput{PlanModeConfig: chat.PlanModeConfig{Text: in.Text}})
+	return none{}, err
 }
 
 func (a *API) advisor(q *request, _ none) (client.AdvisorConfig, error) {

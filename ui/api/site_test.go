@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"holdfast/engine/chat"
@@ -59,6 +60,31 @@ func checkSite(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "turn summaries are off", method: "GET", path: summaries, status: 200, has: []string{`{"enabled":false}`}})
 	take(step{name: "turn summaries as ever", method: "PUT", path: summaries, body: `{}`, status: 204})
 	take(step{name: "turn summaries are on", method: "GET", path: summaries, status: 200, has: []string{`{"enabled":true}`}})
+	checkBehaviour(take)
+}
+
+// checkBehaviour sees the routes of how Turns go and of plan mode's instructions, and leaves them as they were.
+func checkBehaviour(take func(step) []byte) {
+	const behaviour, plan = "/chats/config/behaviour", "/chats/config/plan-mode-instructions"
+	take(step{name: "behaviour", method: "GET", path: behaviour, status: 200, has: []string{`{"requires_action_deadline_ms":0}`}})
+	take(step{name: "an hour", method: "PUT", path: behaviour, body: `{"requires_action_deadline_ms":3600000}`, status: 204})
+	for name, body := range map[string]string{"below": `{"requires_action_deadline_ms":999}`, "negative": `{"requires_action_deadline_ms":-1}`,
+		"too long": `{"requires_action_deadline_ms":604800001}`, "a text": `{"requires_action_deadline_ms":"5m"}`, "half": `{"requires_action_deadline_ms":1500.5}`} {
+		take(step{name: name, method: "PUT", path: behaviour, body: body, status: 400, has: []string{`"field":"requires_action_deadline_ms"`}})
+	}
+	take(step{name: "an unknown field", method: "PUT", path: behaviour, body: `{"deadline":1}`, status: 400, has: []string{`"field":"deadline"`}})
+	take(step{name: "broken behaviour", method: "PUT", path: behaviour, body: `{`, status: 400})
+	take(step{name: "nothing was changed", method: "GET", path: behaviour, status: 200, has: []string{`{"requires_action_deadline_ms":3600000}`}})
+	take(step{name: "as ever", method: "PUT", path: behaviour, body: `{}`, status: 204})
+
+	take(step{name: "plan mode", method: "GET", path: plan, status: 200, has: []string{`{"text":""}`}})
+	take(step{name: "plan mode set", method: "PUT", path: plan, body: `{"text":" Name the risks. \n"}`, status: 204})
+	take(step{name: "plan mode too long", method: "PUT", path: plan, body: `{"text":"` + strings.Repeat("x", 16<<10+1) + `"}`, status: 400, has: []string{`"field":"text"`}})
+	take(step{name: "plan mode with a zero", method: "PUT", path: plan, body: `{"text":"a\u0000b"}`, status: 400, has: []string{`"field":"text"`}})
+	take(step{name: "plan mode of numbers", method: "PUT", path: plan, body: `{"text":7}`, status: 400, has: []string{`"field":"text"`}})
+	take(step{name: "plan mode unknown", method: "PUT", path: plan, body: `{"instructions":"x"}`, status: 400, has: []string{`"field":"instructions"`}})
+	take(step{name: "plan mode kept", method: "GET", path: plan, status: 200, has: []string{`{"text":"Name the risks."}`}})
+	take(step{name: "plan mode off", method: "PUT", path: plan, body: `{}`, status: 204})
 }
 
 // TestCase46TheAdvisorsConfig: everybody reads it, admins write it.
@@ -76,7 +102,15 @@ func TestCase46TheAdvisorsConfig(t *testing.T) {
 	}
 	advisor, classifier := mo.UpdateChatAdvisorConfig(t.Context(), client.AdvisorConfig{}), mo.UpdateChatClassifierConfig(t.Context(), client.ClassifierUpdate{})
 	summaries := mo.UpdateChatTurnSummariesConfig(t.Context(), client.TurnSummariesUpdate{Enabled: &off})
-	for name, err := range map[string]error{"advisor": advisor, "classifier": classifier, "turn summaries": summaries} {
+	behaviour := mo.UpdateChatBehaviourConfig(t.Context(), client.BehaviourConfig{ActionDeadlineMS: 5000})
+	plan := mo.UpdateChatPlanModeInstructions(t.Context(), client.PlanModeConfig{Text: "x"})
+	if got, err := mo.ChatBehaviourConfig(t.Context()); err != nil || got.ActionDeadlineMS != 0 {
+		t.Errorf("a member reads %+v, %v", got, err)
+	}
+	if got, err := mo.ChatPlanModeInstructions(t.Context()); err != nil || got.Text != "" {
+		t.Errorf("a member reads %+v, %v", got, err)
+	}
+	for name, err := range map[string]error{"advisor": advisor, "classifier": classifier, "turn summaries": summaries, "behaviour": behaviour, "plan mode": plan} {
 		var refused *chat.Error
 		if !errors.As(err, &refused) || refused.Kind != chat.KindForbidden || refused.StatusCode != 403 {
 			t.Errorf("a member changes the %s: %v", name, err)

@@ -39,7 +39,19 @@ type TurnSummariesUpdate struct {
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
+// BehaviourConfig is how Turns go; a deadline of 0 is 5 minutes.
+type BehaviourConfig struct {
+	ActionDeadlineMS int64 `json:"requires_action_deadline_ms"`
+}
+
+// PlanModeConfig is what models are told in plan mode beside what the appliance says.
+type PlanModeConfig struct {
+	Text string `json:"text"`
+}
+
 const (
+	behaviourConfig  = "/chats/config/behaviour"
+	planModeConfig   = "/chats/config/plan-mode-instructions"
 	advisorConfig    = "/chats/config/advisor"
 	classifierConfig = "/chats/config/classifier"
 	summariesConfig  = "/chats/config/turn-summaries"
@@ -76,4 +88,26 @@ func (c *Client) ChatTurnSummariesConfig(ctx context.Context) (TurnSummariesConf
 // UpdateChatTurnSummariesConfig replaces whether a model sums up each Turn (admin).
 func (c *Client) UpdateChatTurnSummariesConfig(ctx context.Context, cfg TurnSummariesUpdate) error {
 	return c.call(ctx, http.MethodPut, summariesConfig, nil, cfg, nil)
+}
+
+// ChatBehaviourConfig gives how Turns go.
+func (c *Client) ChatBehaviourConfig(ctx context.Context) (BehaviourConfig, error) {
+	var out BehaviourConfig
+	return out, c.call(ctx, http.MethodGet, behaviourConfig, nil, nil, &out)
+}
+
+// UpdateChatBehaviourConfig replaces how Turns go (admin).
+func (c *Client) UpdateChatBehaviourConfig(ctx context.Context, cfg BehaviourConfig) error {
+	return c.call(ctx, http.MethodPut, behaviourConfig, nil, cfg, nil)
+}
+
+// ChatPlanModeInstructions gives what models are told in plan mode.
+func (c *Client) ChatPlanModeInstructions(ctx context.Context) (PlanModeConfig, error) {
+	var out PlanModeConfig
+	return out, c.call(ctx, http.MethodGet, planModeConfig, nil, nil, &out)
+}
+
+// UpdateChatPlanModeInstructions replaces what models are told in plan mode (admin).
+func (c *Client) UpdateChatPlanModeInstructions(ctx context.Context, cfg PlanModeConfig) error {
+	return c.call(ctx, http.MethodPut, planModeConfig, nil, cfg, nil)
 }
