@@ -326,13 +326,14 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
 		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
 		asks := runlog.NewGuarded(asked.room, guard)
+		known := snapshot.NewGuarded(contexts, guard)
 		news, well := notice.NewGuarded(told, guard), health.NewGuarded(health.New(store), guard)
-		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Health: well, Log: log, Dev: o.develop.gallery,
+		pages, err := ui.New(ui.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Notices: news, Health: well, Contexts: known, Log: log, Dev: o.develop.gallery,
 			Assets: o.develop.assets, Version: version, Host: listening[0].Addr().String()})
 		if err != nil {
 			return nil, nil, err
 		}
-		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Health: well, Log: log,
+		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Health: well, Contexts: known, Log: log,
 			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, pages, nil
 	}

@@ -39,7 +39,7 @@ func (r *run) pinContext() error {
 	}
 	begins := t.chat.Turn.Steps == 0 && len(t.chat.Outstanding) == 0
 	if t.chat.Context == nil || auto && begins {
-		warning, err := r.awaitContext(contextOf(t.workspace))
+		warning, err := r.awaitContext(liveContext(t.workspace))
 		if err != nil {
 			return err
 		}
@@ -125,10 +125,10 @@ func (r *run) pinNewest(warning string) error {
 	return err
 }
 
-// contextOf is the live context of a Workspace that has one.
-func contextOf(w chat.Workspace) chat.Context {
-	if c, ok := w.(interface{ Context() chat.Context }); ok {
-		return c.Context()
+// liveContext is that of a Workspace which can be asked now.
+func liveContext(w chat.Workspace) chat.Context {
+	if k, ok := w.(chat.ContextKeeper); ok {
+		return k.Context()
 	}
 	return nil
 }

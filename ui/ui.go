@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
+	"holdfast/engine/snapshot"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gallery"
@@ -41,6 +42,7 @@ type Options struct {
 	Runs       *runlog.Guarded
 	Notices    *notice.Guarded
 	Health     *health.Guarded
+	Contexts   *snapshot.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string
@@ -149,6 +151,7 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/processes/{process}/stop", s.stopProcess),
 	}
 	routes = append(routes, s.settingsRoutes(user, form)...)
+	routes = append(routes, s.contextRoutes(user)...)
 	routes = append(routes, s.peopleRoutes()...)
 	routes = append(routes, s.agentRoutes()...)
 	if s.gallery != nil {

@@ -94,8 +94,8 @@ func (r *Room) live(ctx context.Context, id chat.WorkspaceID) (chat.Context, err
 	if err != nil {
 		return nil, err
 	}
-	if has, ok := w.(interface{ Context() chat.Context }); ok {
-		if c := has.Context(); c != nil {
+	if k, ok := w.(chat.ContextKeeper); ok {
+		if c := k.Context(); c != nil {
 			return c, nil
 		}
 	}

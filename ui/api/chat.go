@@ -86,6 +86,9 @@ func (a *API) getChat(q *request, _ none) (client.Chat, error) {
 	unread, err := a.o.Chats.Unread(q.ctx(), q.who, engine.UnreadInput{ChatID: q.chat()})
 	out := shownChat(v.Chat, q.who, phaseOf(v.Chat, v.Draft, ""), unread)
 	out.Files = shownFiles(v.Files)
+	if out.Context != nil && err == nil {
+		err = a.withResources(q, out.Context)
+	}
 	out.Children = shownChildren(v.Children, q.who)
 	return out, err
 }

@@ -58,6 +58,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
 	checkWorkspaces(t, take)
 	checkAgents(t, a, take)
+	checkContext(t, a, take)
 	checkTokens(t, take)
 	checkUsers(t, a, take)
 	checkClientTools(t, a, take)

@@ -23,6 +23,7 @@ func shownChat(c *chat.Chat, owner chat.Principal, phase chat.Phase, unread bool
 	if c.Turn.Asks != nil && c.State.AtRest() {
 		out.Asks = &c.Turn.Asks.Kind
 	}
+	out.Context, out.TurnWarnings = shownContext(c), c.Turn.Warnings
 	return out
 }
 

@@ -98,6 +98,7 @@ type standing struct {
 	failed   string
 	open     string
 	asks     string
+	dirty    bool
 	root     chat.ID
 	parent   chat.ID
 	// diff is zero without one; has says that there is one.
@@ -107,7 +108,7 @@ type standing struct {
 
 func standingOf(c *chat.Chat) standing {
 	s := standing{state: c.State, rest: c.RestReason, held: queueHeld(c), archived: c.Archived, title: c.Title, summary: c.LastTurnSummary,
-		root: c.RootID, parent: c.ParentID, has: c.Diff != nil}
+		root: c.RootID, parent: c.ParentID, has: c.Diff != nil, dirty: c.Pinned().Dirty()}
 	if c.Diff != nil {
 		s.diff = *c.Diff
 	}
@@ -193,6 +194,9 @@ func changesOf(was, is standing, known bool) []string {
 	}
 	if is.open != "" && was.open != is.open || is.asks != "" && was.asks != is.asks {
 		out = append(out, client.ChangeActionRequired)
+	}
+	if was.dirty != is.dirty {
+		out = append(out, client.ChangeContext)
 	}
 	return out
 }

@@ -14,12 +14,12 @@ func ago(d time.Duration) int64 { return time.Now().Add(-d).UnixMilli() }
 func prose(src string) view.Part { return view.Part{Prose: text.Prose(src)} }
 
 func chatPage(p view.Page) view.ChatPage {
-	c := view.Chat{ID: "1", Title: "Retry the tide feed with backoff", Model: "qwen3-coder:30b", Workspace: "tidewatch", Older: true, Entries: entries(),
+	c := view.Chat{ID: "1", Title: "Retry the tide feed with backoff", Model: "qwen3-coder:30b", Workspace: "tidewatch", Context: dirtyContext("1"), Older: true, Entries: entries(),
 		Dock: view.Dock{ChatID: "1", Running: true, Key: "k1", Models: modelOptions(), Spaces: spaceOptions(), Meter: meter(),
 			Phase: view.Phase{Icon: "i-run", Name: "Writing", Text: "41 tokens/s · step 6", Since: ago(108 * time.Second)},
 			Queue: []view.Queued{{ID: 31, Text: "Then bump the version and write the changelog entry"}}}}
 	changes := append(append(text.Diff("", fetchDiff), text.Diff("", testDiff)...), text.Diff("", pageDiff)...)
-	return view.ChatPage{Page: p, Nav: nav("1"), Chat: c, Inspector: view.Inspector{ChatID: "1",
+	return view.ChatPage{Page: p, Nav: nav("1"), Chat: c, Inspector: view.Inspector{ChatID: "1", Context: dirtyContext("1"),
 		Changes: view.Changes{Files: changes, Since: "13:58", Message: 1},
 		Processes: []view.Process{
 			{ID: "p-3", Command: "go test ./feed/... -race -count=20 -v", Running: true, Since: ago(12 * time.Second), Output: testOutput},

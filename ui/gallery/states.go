@@ -47,6 +47,7 @@ func sections() []section {
 			{"A first password", "", []templ.Component{view.OwnPassword(false, false, "")}}, {"A password that is set, and one that was refused", "", []templ.Component{view.OwnPassword(true, true, ""), view.OwnPassword(true, false, "That is not your present password.")}},
 			{"Signed in nowhere", "", []templ.Component{view.OwnSessions(nil)}}}},
 		{"Inspector", inspectors()},
+		{"Context", contexts()},
 		{"Settings without anything", []specimen{{"Workspaces", "", []templ.Component{view.WorkspacesList(nil, true)}}, {"Tokens", "", []templ.Component{view.TokensList(nil)}},
 			{"Models", "", []templ.Component{view.ConfigsSection(view.ModelsPage{}), view.InstalledSection(view.ModelsPage{})}},
 			{"Model server away", "", []templ.Component{view.ServerSection(view.ModelsPage{Server: view.Server{Address: "127.0.0.1:11434", Problem: "The connection was refused."}})}}}},

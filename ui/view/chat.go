@@ -39,6 +39,8 @@ type Chat struct {
 	// Agents are the sub-agents at work; Parent is set in a sub-agent.
 	Agents Agents
 	Parent *Parent
+	// Context is what the chat has pinned, for the mark that it is out of date.
+	Context Context
 }
 
 // Entry is one element of the transcript; exactly one field is set.
@@ -298,6 +300,7 @@ type Inspector struct {
 	Version   int64
 	Changes   Changes
 	Processes []Process
+	Context   Context
 }
 
 // Changes are the files that differ from where the chat began.

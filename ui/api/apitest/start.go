@@ -31,6 +31,7 @@ import (
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
+	"holdfast/engine/snapshot"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
 	"holdfast/kv"
@@ -79,6 +80,7 @@ type Appliance struct {
 	// Scripted is the model server; Models wires more of them into it.
 	Scripted *scripted.Server
 	Metrics  *metric.Registry
+	Contexts *snapshot.Room
 
 	account *account.Room
 	parts   parts
@@ -138,6 +140,9 @@ func Start(t testing.TB, o Options) *Appliance {
 		Committed: a.parts.search.Committed, Forget: runs.Forget,
 		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.parts.places.OnChange(a.Engine.Changed)
+	a.Contexts = snapshot.New(snapshot.Options{Store: a.Store, Open: spaces.Open, Window: engine.Window(model.Resolve), Log: o.Log})
+	a.Contexts.OwnChats(a.Engine.NewestContext)
+	a.parts.places.PushTo(a.Contexts)
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	allowOthers(t, a.Dir, models)
 	if !o.Judged {
@@ -183,7 +188,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

@@ -46,6 +46,10 @@ type Chat struct {
 	UpdatedAt  Time             `json:"updated_at"`
 	Version    int64            `json:"version"`
 	Children   []Chat           `json:"children"`
+	// Context is what the Chat has pinned of its Workspace, null before the first Turn.
+	Context *ChatContext `json:"context"`
+	// TurnWarnings say what the last Turn went on without.
+	TurnWarnings []string `json:"turn_warnings,omitempty"`
 	// Files were sent in the Chat, oldest first. Only a single Chat has them.
 	Files []File `json:"files,omitempty"`
 	// Warnings say what is not as it was asked for: files that the model or the Chat will not have, tools that are not used. Only the answer to

@@ -32,6 +32,7 @@ const (
 	ChangeSummary        = "summary_change"
 	ChangeDiff           = "diff_status_change"
 	ChangeActionRequired = "action_required"
+	ChangeContext        = "context_dirty"
 )
 
 // Watch gives what changes in the caller's Chats, sub-agents' included, until ctx ends or the caller stops. A broken connection is taken
