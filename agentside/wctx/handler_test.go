@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -80,9 +81,14 @@ func TestCase34SourcesOverHTTP(t *testing.T) {
 	want("GET", "/resync", "", 405, "does not take GET")
 	want("GET", "/nothing", "", 404, `{"message"`)
 	// The address itself is refused before the handler.
-	res := httptest.NewRecorder()
-	if _, err := url.Parse("http://x/api/v0/context/sources/%zz"); err == nil {
-		t.Error(res)
+	conn, err := net.Dial("tcp", r.Listener.Addr().String())
+	check(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /api/v0/context/sources/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	check(t, err)
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(conn, head); err != nil || string(head) != "HTTP/1.1 400" {
+		t.Errorf("%q, %v", head, err)
 	}
 }
 

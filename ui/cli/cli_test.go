@@ -108,7 +108,7 @@ func TestCase6WrongUseAndNobodyThere(t *testing.T) {
 }
 
 func TestHelpPrintsUsage(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"chat", "-h"}, {"token", "help"}, {"token", "create", "--help"}, {"user", "help"}, {"user", "add", "-h"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"chat", "-h"}, {"token", "help"}, {"token", "create", "--help"}, {"user", "help"}, {"user", "add", "-h"}, {"context", "help"}, {"context", "add", "-h"}} {
 		code, out, failure := run(t.Context(), "", args[0], args[1:]...)
 		if code != 0 || !strings.Contains(out, "holdfast") || failure != "" {
 			t.Errorf("%v: exit %d, %q, %q", args, code, out, failure)

@@ -1,4 +1,4 @@
-// Package cli holds the commands that only speak the API's client: chat and token. Run is their entrance; an *Exit says with which
+// Package cli holds the commands that only speak the API's client: chat, token and, to an Agent on the same machine, context. Run is their entrance; an *Exit says with which
 // code the process is to end.
 //
 // Caveats: a command finds the appliance through the Unix socket of its data directory, or by --server, and always sends a token;

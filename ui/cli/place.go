@@ -57,3 +57,25 @@ func SocketPath(data string) string {
 
 // TokenPath gives the file with the owner's token, which the appliance makes at its first start.
 func TokenPath(data string) string { return filepath.Join(data, "cli.token") }
+
+// DefaultAgentState gives the directory in which an Agent keeps its own things where no flag names one: the first of $STATE_DIRECTORY, else
+// $XDG_STATE_HOME/holdfast-agent, else ~/.local/state/holdfast-agent. It is "" on a machine that knows no home.
+func DefaultAgentState() string {
+	if all := filepath.SplitList(os.Getenv("STATE_DIRECTORY")); len(all) > 0 && all[0] != "" {
+		return all[0]
+	}
+	if home := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, "holdfast-agent")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "holdfast-agent")
+}
+
+// AgentSocket gives the Unix socket of an Agent's state directory. Who may open it is the owner alone, so it needs no token.
+func AgentSocket(state string) string { return filepath.Join(state, "agent.sock") }
+
+// AgentTokenPath gives the file with the token of an Agent that listens on a port.
+func AgentTokenPath(state string) string { return filepath.Join(state, "agent.token") }

@@ -23,6 +23,8 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
                                     API tokens, and one-time login links
   holdfast user list|add|role|password|disable|enable|remove [flags]
                                     people, for admins
+  holdfast context list|show|add|remove|refresh [PATH...] [flags]
+                                    what an agent reads beside its files
   holdfast version [--json|--modules]
   holdfast help                     this text
 `
@@ -35,6 +37,8 @@ func Run(ctx context.Context, command string, args []string, std IO) error {
 		return err
 	case "chat":
 		return runChat(ctx, args, std)
+	case "context":
+		return runContext(ctx, args, std)
 	case "export":
 		return runExport(ctx, args, std)
 	case "import":
