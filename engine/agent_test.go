@@ -202,6 +202,30 @@ func TestInterruptingARootStopsItsSubAgents(t *testing.T) {
 	}
 }
 
+// TestAnEditStopsTheSubAgents: what they work on is deleted; each says that its parent took it along.
+func TestAnEditStopsTheSubAgents(t *testing.T) {
+	r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		if p.User() == "something else" {
+			return scripted.Text("Something else it is.")
+		}
+		return family(func(*scripted.Prompt) scripted.Reply { return stalled(scripted.Words("I begin")) },
+			toolCall("spawn_agent", `{"prompt":"one"}`), toolCall("wait_agent", `{"chat_id":"$ID"}`))(p)
+	}}})
+	id := r.create("go")
+	v := r.until(id, "a sub-agent", func(v engine.View) bool { return len(v.Children) == 1 })
+	kid := v.Children[0].ID
+	r.until(kid, "text", streamed("I begin"))
+	if _, err := r.engine.Edit(context.Background(), r.who, engine.EditInput{ChatID: id, Message: v.Messages[0].ID, Content: engine.TextParts("something else")}); err != nil {
+		t.Fatal(err)
+	}
+	k := r.rest(kid)
+	if k.Chat.State != chat.Waiting || k.Chat.RestReason != chat.RestInterrupted || !k.Chat.Turn.WithParent {
+		t.Errorf("the sub-agent is %s (%s), %+v", k.Chat.State, k.Chat.RestReason, k.Chat.Turn)
+	}
+	said(t, k, "user: one", "assistant [cut: interrupted]: I begin")
+	said(t, r.rest(id), "user: something else", "assistant: Something else it is.")
+}
+
 // TestAFamilyHasItsBounds: four at work at once; five roots do not keep a Sub-agent from running.
 func TestAFamilyHasItsBounds(t *testing.T) {
 	r := newRig(t, setup{bounds: engine.Bounds{RunningTurns: 1}, model: scripted.Model{Answer: family(func(*scripted.Prompt) scripted.Reply {

@@ -91,6 +91,14 @@ func leftOf(f *chat.File, sees bool) Left {
 	return LeftNothing
 }
 
+// unseen says what to do about a model that is not known to see.
+func unseen(m *chat.ModelConfig) string {
+	if m.Provider == chat.ProviderOpenAI && m.Probe.Found(chat.FindVision).State == "" {
+		return "If it has vision, let an admin test it on the Models page; its server does not say."
+	}
+	return "Choose a model with vision."
+}
+
 // warning says what of a File a model will not have, "" when it has all. m is nil where no model is left: the Turn will say so.
 func warning(f *chat.File, m *chat.ModelConfig) string {
 	if f.Dropped {
@@ -98,7 +106,7 @@ func warning(f *chat.File, m *chat.ModelConfig) string {
 	}
 	switch leftOf(f, m == nil || prompt.Sees(*m)) {
 	case LeftUnseen:
-		return fmt.Sprintf("%s cannot see images: it is told the name of %q only. Choose a model with vision.", m.Name, f.Name)
+		return fmt.Sprintf("%s cannot see images: it is told the name of %q only. %s", m.Name, f.Name, unseen(m))
 	case LeftKind:
 		return fmt.Sprintf("Models cannot be shown images like %q. Attach it as PNG, JPEG or WebP.", f.Name)
 	case LeftBinary:

@@ -263,3 +263,20 @@ func TestClientCallsAreAnsweredByWhatEndsThem(t *testing.T) {
 		}
 	}
 }
+
+// TestAForkTakesTheClientToolsAlong: its next Turn offers them.
+func TestAForkTakesTheClientToolsAlong(t *testing.T) {
+	r := newRig(t, setup{model: scripted.Model{Answer: answers(scripted.Text("done"))}})
+	id := r.declares(ringAndDial)
+	r.rest(id)
+	fork, err := r.engine.Fork(context.Background(), r.who, engine.ForkInput{ChatID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.send(fork.ID, "again", "")
+	r.rest(fork.ID)
+	all := r.prompts()
+	if p := all[len(all)-1]; !p.Offers("ring") || !p.Offers("dial") || p.User() != "again" {
+		t.Errorf("offered are %+v to %q", p.Tools, p.User())
+	}
+}

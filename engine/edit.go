@@ -53,7 +53,8 @@ func (e *Engine) Edit(ctx context.Context, p chat.Principal, in EditInput) (Edit
 		}
 	}
 	done := e.ports.traces.note(ctx, in.ChatID, ins.message.CreatedAt, e.now)
-	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
+	// Sub-agents work on what is deleted now.
+	_, err = e.change(ctx, change{chat: in.ChatID, insert: ins, receipt: rec, also: closeChildren,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) { return e.mayEdit(tx, c, p, in) },
 		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) (err error) {
 			out = EditOutput{}

@@ -36,7 +36,8 @@ func (e *Engine) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*cha
 		return nil, err
 	}
 	c := chat.Chat{Title: forkTitle(from.Title), Labels: maps.Clone(from.Labels), WorkspaceID: from.WorkspaceID, ModelConfigID: from.ModelConfigID,
-		ReasoningEffort: from.ReasoningEffort, MCPServerIDs: slices.Clone(from.MCPServerIDs), PlanMode: from.PlanMode, ForkedFrom: from.ID}
+		ReasoningEffort: from.ReasoningEffort, MCPServerIDs: slices.Clone(from.MCPServerIDs), PlanMode: from.PlanMode, ForkedFrom: from.ID,
+		ClientTools: slices.Clone(from.ClientTools)}
 	c.Used.Limit = from.Used.Limit
 	if len(kept) == len(all) {
 		c.Used = from.Used

@@ -229,7 +229,8 @@ func (t *test) thinking(ctx context.Context) error {
 }
 
 func (t *test) vision(ctx context.Context) error {
-	if known := t.in.Config.Capabilities; len(known) > 0 && !slices.Contains(known, "vision") {
+	// A server of the OpenAI protocol that does not say so may see all the same.
+	if known := t.in.Config.Capabilities; t.in.Config.Provider != chat.ProviderOpenAI && len(known) > 0 && !slices.Contains(known, "vision") {
 		t.found(chat.FindVision, chat.FoundNo, "")
 		return nil
 	}

@@ -14,8 +14,11 @@ const MaxInline = 128 << 10
 // Attached is what a request may have of a File: its text, or its bytes in base64 for a model that sees.
 type Attached struct{ Text, Image string }
 
-// Sees says whether images go to a model: its server must have said that it can see.
-func Sees(cfg chat.ModelConfig) bool { return has(cfg.Capabilities, "vision") }
+// Sees says whether images go to a model: its server must have said that it can see. Few servers of the OpenAI protocol say what a model can,
+// so there the capability test decides too.
+func Sees(cfg chat.ModelConfig) bool {
+	return has(cfg.Capabilities, "vision") || cfg.Provider == chat.ProviderOpenAI && cfg.Probe.Found(chat.FindVision).State == chat.FoundYes
+}
 
 // ModelPicture says whether models can be shown images of this media type.
 func ModelPicture(mediaType string) bool {
