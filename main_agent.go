@@ -124,7 +124,7 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(o.log, stderr, filepath.Join(o.state, "crash"))
+	log, err := newLogger(o.log, new(slog.LevelVar), stderr, filepath.Join(o.state, "crash"))
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}

@@ -72,8 +72,9 @@ func TestConfigFileThatOthersMayWriteIsRefused(t *testing.T) {
 	}
 }
 
-// Each source of a setting wins over those after it; taken away one by one, each next one takes effect.
-func TestFlagVariableFileDefault(t *testing.T) {
+// TestCheck1FlagVariableFileDefault: each source of a setting wins over those after it; taken away one by one, each next one takes effect, and
+// its source is named.
+func TestCheck1FlagVariableFileDefault(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range append(configVariables, "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY", "XDG_DATA_HOME", "OLLAMA_HOST") {
 		t.Setenv(name, "")
@@ -96,9 +97,14 @@ func TestFlagVariableFileDefault(t *testing.T) {
 		batch        int
 		log          logOptions
 	}
+	sources := ""
 	expect := func(what string, want settings, args ...string) {
 		t.Helper()
 		o, err := parseServe(args, io.Discard)
+		sources = ""
+		for _, s := range o.live.all() {
+			sources += s.Key + " " + s.Source + ", "
+		}
 		got := settings{o.data, o.ollama, o.listen, o.reach.hosts, o.bounds.AcquireBatch, o.log}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v, %v", what, got, want, err)
@@ -110,16 +116,28 @@ func TestFlagVariableFileDefault(t *testing.T) {
 	}
 	expect("flags", settings{"/flag", "http://flag:1", list{"127.0.0.1:1"}, list{"flag:1"}, 2, logOptions{"debug", "text"}}, "--data", "/flag",
 		"--ollama", "http://flag:1", "--listen", "127.0.0.1:1", "--host", "flag:1", "--log-level", "debug", "--log-format", "text")
+	if want := "data flag, listen flag, hosts flag, model_server.url flag, agents.listen default, engine.acquire_batch variable, log.level flag, log.format flag, "; sources != want {
+		t.Errorf("the sources are %s", sources)
+	}
 	expect("variables", settings{"/variable", "http://variable:2", list{"127.0.0.1:2", "127.0.0.1:22"}, list{"variable:2"}, 2, logOptions{"error", "json"}})
+	if want := "data variable, listen variable, hosts variable, model_server.url variable, agents.listen default, engine.acquire_batch variable, log.level variable, log.format file, "; sources != want {
+		t.Errorf("the sources are %s", sources)
+	}
 	for _, name := range configVariables {
 		t.Setenv(name, "")
 	}
 	expect("file", settings{"/file", "http://file:3", list{"127.0.0.1:3", "[::1]:3"}, list{"file:3"}, 3, logOptions{"warn", "json"}})
+	if want := "data file, listen file, hosts file, model_server.url file, agents.listen default, engine.acquire_batch file, log.level file, log.format file, "; sources != want {
+		t.Errorf("the sources are %s", sources)
+	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(home, ".local", "share", "holdfast")
 	expect("defaults", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 0, logOptions{"info", "auto"}})
+	if want := "data default, listen default, hosts default, model_server.url variable, agents.listen default, engine.acquire_batch default, log.level default, log.format default, "; sources != want {
+		t.Errorf("the sources are %s", sources)
+	}
 	t.Setenv("HOLDFAST_ACQUIRE_BATCH", "0")
 	expect("clamped", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 1, logOptions{"info", "auto"}})
 	t.Setenv("HOLDFAST_ACQUIRE_BATCH", "many")

@@ -30,13 +30,14 @@ const (
 )
 
 // newLogger writes text with short times on a terminal, JSON with the journal's priorities where the journal reads it, and JSON
-// elsewhere, unless format says otherwise. The stack of a panic goes to a file in crashDir, which the line names.
-func newLogger(o logOptions, w io.Writer, crashDir string) (*slog.Logger, error) {
+// elsewhere; level may change later. That is so unless format says otherwise. The stack of a panic goes to a file in crashDir, which the line names.
+func newLogger(o logOptions, level *slog.LevelVar, w io.Writer, crashDir string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(o.level)); err != nil {
 		return nil, fmt.Errorf("--log-level: %w", err)
 	}
-	lines := &slog.HandlerOptions{Level: l, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return shorten(a) }}
+	level.Set(l)
+	lines := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return shorten(a) }}
 	var h slog.Handler
 	switch {
 	case o.format == "text", o.format == "auto" && cli.IsTerminal(w):

@@ -32,6 +32,7 @@ func (p providers) Stream(ctx context.Context, req *chat.Request, yield func(cha
 type modelServer struct {
 	make    func(url string) (*ollama.Adapter, error)
 	current atomic.Pointer[ollama.Adapter]
+	url     atomic.Pointer[string]
 }
 
 var (
@@ -46,7 +47,16 @@ func (s *modelServer) connect(url string) error {
 		return chat.Invalid("url", "It is no address of a model server: "+err.Error())
 	}
 	s.current.Store(a)
+	s.url.Store(&url)
 	return nil
+}
+
+// address is what connect was given last, "" for the default.
+func (s *modelServer) address() string {
+	if url := s.url.Load(); url != nil {
+		return *url
+	}
+	return ""
 }
 
 // Stream and the methods below pass on to the present adapter.

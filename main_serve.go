@@ -44,6 +44,7 @@ import (
 	"holdfast/tools/shell"
 	"holdfast/ui"
 	"holdfast/ui/api"
+	"holdfast/ui/api/client"
 	"holdfast/ui/cli"
 	"holdfast/ui/gate"
 )
@@ -61,12 +62,13 @@ type serveOptions struct {
 	networkFS bool
 	listen    list
 	reach     reachOptions
-	// ollama is the model server's address; fixed when it was given at the start, so that pages cannot change it.
-	ollama      string
-	ollamaFixed bool
-	noOpen      bool
-	log         logOptions
-	develop     developOptions
+	// ollama is the model server's address.
+	ollama  string
+	noOpen  bool
+	log     logOptions
+	develop developOptions
+	// live says where the settings came from.
+	live *live
 	// slots is how many calls of one model run at once.
 	slots int
 	// limits are what one person may have open at once.
@@ -135,7 +137,46 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	return o, o.fill(file)
+	o.live = &live{args: args}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	err = o.fill(file)
+	o.live.settings = o.sources(given, file)
+	return o, err
+}
+
+// sources lists the settings that count, each with where it came from: flag, variable, file, page or default.
+func (o *serveOptions) sources(given map[string]bool, file config) []client.Setting {
+	from := func(key, value, name string, inFile bool, variables ...string) client.Setting {
+		s := client.Setting{Key: key, Value: value, Source: "default"}
+		set := func(variable string) bool { return os.Getenv(variable) != "" }
+		switch {
+		case name != "" && given[name]:
+			s.Source = "flag"
+		case len(variables) > 0 && set(variables[0]):
+			s.Source = "variable"
+		case inFile:
+			s.Source = "file"
+		case len(variables) > 1 && set(variables[1]):
+			s.Source = "variable"
+		}
+		return s
+	}
+	server := from("model_server.url", o.ollama, "ollama", file.modelServer != "", "HOLDFAST_OLLAMA", "OLLAMA_HOST")
+	if server.Source == "default" {
+		// A page may set it; what no page has set is the adapter's default.
+		server.Source = "page"
+	}
+	return []client.Setting{
+		from("data", o.data, "data", file.data != "", "HOLDFAST_DATA"),
+		from("listen", strings.Join(o.listen, ","), "listen", len(file.listen) > 0, "HOLDFAST_LISTEN"),
+		from("hosts", strings.Join(o.reach.hosts, ","), "host", len(file.hosts) > 0, "HOLDFAST_HOSTS"),
+		server,
+		from("agents.listen", o.reach.agents, "agents-listen", file.agentsListen != "", "HOLDFAST_AGENTS_LISTEN"),
+		from("engine.acquire_batch", strconv.Itoa(o.bounds.AcquireBatch), "", file.acquireBatch > 0, "HOLDFAST_ACQUIRE_BATCH"),
+		from("log.level", o.log.level, "log-level", file.log.level != "", "HOLDFAST_LOG_LEVEL"),
+		from("log.format", o.log.format, "log-format", file.log.format != ""),
+	}
 }
 
 // fill takes what no flag has set from its variable, else from the file, else the default.
@@ -148,7 +189,7 @@ func (o *serveOptions) fill(file config) error {
 	o.reach.hosts = firstList(o.reach.hosts, commaList("HOLDFAST_HOSTS"), file.hosts)
 	o.reach.agents = firstOf(o.reach.agents, file.agentsListen)
 	o.ollama = firstOf(o.ollama, file.modelServer, os.Getenv("OLLAMA_HOST"))
-	o.ollamaFixed = o.ollama != ""
+	o.live.fixed = o.ollama != ""
 	o.log = logOptions{level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
 	o.bounds.AcquireBatch = file.acquireBatch
 	if v := os.Getenv("HOLDFAST_ACQUIRE_BATCH"); v != "" {
@@ -196,7 +237,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		debug.SetGCPercent(gcPercent)
 	}
 	crashes := filepath.Join(o.data, "crash")
-	log, err := newLogger(o.log, stderr, crashes)
+	log, err := newLogger(o.log, &o.live.level, stderr, crashes)
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}
@@ -245,7 +286,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 
 // readSite takes what the site configuration says where no flag or variable does.
 func (o *serveOptions) readSite(ctx context.Context, store *kv.Store) error {
-	if o.ollamaFixed {
+	if o.live.fixed {
 		return nil
 	}
 	var setting model.ServerSetting
@@ -297,9 +338,13 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	}
 	accounts := account.New(store, log, time.Now)
 	models := model.New(store, server, time.Now)
-	if !o.ollamaFixed {
-		models.AllowConnect(server.connect)
-	}
+	models.AllowConnect(func(url string) error {
+		if o.live.isFixed() {
+			return model.AddressFixed()
+		}
+		return server.connect(url)
+	})
+	o.live.server, o.live.store, o.live.log = server, store, log
 	spaces := workspace.New(store, places, time.Now)
 	agents := agent.New(store, time.Now)
 	costs := usage.New(store, log, time.Now)
@@ -334,7 +379,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 			return nil, nil, err
 		}
 		routes := append(pages.Routes(), api.New(api.Options{Chats: chats, Account: people, Models: configs, Workspaces: folders, Agents: beside, Search: finding, Usage: used, Settings: setting, Files: files, Runs: asks, Health: well, Contexts: known, Log: log,
-			Version: version, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
+			Version: version, Configuration: o.live.all, Store: store.State, URL: "http://" + listening[0].Addr().String()}).Routes()...)
 		return routes, pages, nil
 	}
 	return h, nil
@@ -371,6 +416,8 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	var kept sync.WaitGroup
 	defer kept.Wait()
 	kept.Go(func() { h.keep(base) })
+	o.live.hosts = g.SetHosts
+	kept.Go(func() { o.live.hangups(base) })
 	server := g.Server(base)
 	failed := make(chan error, len(all))
 	for _, l := range all {

@@ -91,6 +91,86 @@ func TestServeKeepsItsDataToItself(t *testing.T) {
 	}
 }
 
+// asHost gives the status of a request under another name.
+func (a *appliance) asHost(name string) int {
+	a.t.Helper()
+	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.url+"/healthz", nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Host = name
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+// Test02AConfigurationFileIsReadAgain: a bad one keeps the start from happening, and with SIGHUP changes nothing; a good one counts without a
+// restart where that is possible.
+func Test02AConfigurationFileIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const bad = "{\n  \"hosts\": [\"c.example:1\"],\n  \"log\": {\"level\": \"error\"},\n  \"modle\": 1\n}"
+	write(bad)
+	if code, stdout, stderr := runToEnd(t, t.TempDir(), "", "serve", "--config", path); code != 2 || stdout != "" || !strings.Contains(stderr, `line 4, column 3: "modle" is not known`) {
+		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
+	}
+	write(`{"hosts": ["a.example:1"], "log": {"format": "json"}}`)
+	a := serveNow(t, launch{args: []string{"--config", path}})
+	var system struct {
+		Settings []struct{ Key, Value, Source string }
+	}
+	setting := func(key string) string {
+		t.Helper()
+		a.must("GET", "/api/v1/system", nil, &system)
+		for _, s := range system.Settings {
+			if s.Key == key {
+				return s.Source + " " + s.Value
+			}
+		}
+		return "none"
+	}
+	hosts := func(want map[string]int) {
+		t.Helper()
+		for name, status := range want {
+			if got := a.asHost(name); got != status {
+				t.Errorf("%s is %d, want %d", name, got, status)
+			}
+		}
+	}
+	hosts(map[string]int{"a.example:1": 200, "b.example:1": 421})
+	if setting("hosts") != "file a.example:1" || setting("log.level") != "default info" || setting("data") != "flag "+a.data {
+		t.Errorf("%+v", system.Settings)
+	}
+	hangUp := func(line string, times int) {
+		t.Helper()
+		if err := a.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, startLimit, line, func() bool { return strings.Count(a.log.String(), line) == times })
+	}
+	write(`{"hosts": ["b.example:1"], "log": {"level": "debug", "format": "text"}}`)
+	hangUp(`"after_a_restart":"log.format"`, 1)
+	hosts(map[string]int{"a.example:1": 421, "b.example:1": 200})
+	if setting("hosts") != "file b.example:1" || setting("log.level") != "file debug" || setting("log.format") != "file json" {
+		t.Errorf("%+v", system.Settings)
+	}
+	eventually(t, startLimit, "a line at debug", func() bool { return strings.Contains(a.log.String(), `"level":"DEBUG"`) })
+	write(bad)
+	hangUp("line 4, column 3", 1)
+	hosts(map[string]int{"b.example:1": 200, "c.example:1": 421})
+	if setting("hosts") != "file b.example:1" || setting("log.level") != "file debug" || strings.Count(a.log.String(), "not taken") != 1 {
+		t.Errorf("%+v", system.Settings)
+	}
+}
+
 func Test03SecondInstance(t *testing.T) {
 	a := serveNow(t, launch{})
 	began := time.Now()

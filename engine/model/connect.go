@@ -27,8 +27,7 @@ type ConnectInput struct {
 // their configs by EnsureConfigs.
 func (r *Room) Connect(ctx context.Context, _ chat.Principal, in ConnectInput) (chat.ServerStatus, error) {
 	if r.connect == nil {
-		return chat.ServerStatus{}, &chat.Error{Kind: chat.KindForbidden, Message: "The address of the model server is set where Holdfast is started.",
-			Detail: "Start it without --ollama and HOLDFAST_OLLAMA to set it here."}
+		return chat.ServerStatus{}, AddressFixed()
 	}
 	if err := r.connect(in.URL); err != nil {
 		return chat.ServerStatus{}, err
@@ -43,5 +42,11 @@ func (r *Room) Connect(ctx context.Context, _ chat.Principal, in ConnectInput) (
 	return r.server.Status(ctx), nil
 }
 
-// AllowConnect lets Connect work: to takes a new address, or refuses it as KindInvalid.
+// AddressFixed refuses another address of the model server.
+func AddressFixed() error {
+	return &chat.Error{Kind: chat.KindForbidden, Message: "The address of the model server is set where Holdfast is started.",
+		Detail: "Start it without --ollama and HOLDFAST_OLLAMA, and without model_server.url in the configuration file, to set it here."}
+}
+
+// AllowConnect lets Connect work: to takes a new address, or refuses it as KindInvalid or with AddressFixed.
 func (r *Room) AllowConnect(to func(url string) error) { r.connect = to }

@@ -17,10 +17,11 @@ import (
 	"holdfast/engine/snapshot"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
+	"holdfast/ui/api/client"
 	"holdfast/ui/gate"
 )
 
-// Options of New. All but URL and Keepalive are needed.
+// Options of New. All but Configuration, URL and Keepalive are needed.
 type Options struct {
 	Chats      *engine.Guarded
 	Account    *account.Guarded
@@ -38,6 +39,8 @@ type Options struct {
 	Version    string
 	// Store gives the store's state and the reason for it, "" when it is ok.
 	Store func() (state, reason string)
+	// Configuration gives what the appliance was started with; nil tells nobody.
+	Configuration func() []client.Setting
 	// URL is where browsers reach the appliance, without a slash at the end; login links asked for on the Unix socket begin with it.
 	URL string
 	// Keepalive is how long a stream is silent before it says so; 0 is 15 s.

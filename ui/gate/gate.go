@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine/account"
@@ -39,7 +40,7 @@ type Gate struct {
 	mux     *http.ServeMux
 	routes  map[string]Route
 	table   []Route
-	hosts   hosts
+	hosts   atomic.Pointer[hosts]
 	cookie  string
 	cross   *http.CrossOriginProtection
 	sources *sources
@@ -78,8 +79,9 @@ func New(o Options, routes ...Route) (*Gate, error) {
 		o.StreamAway = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 	}
 	o.Limits = o.Limits.orDefaults()
-	g := &Gate{options: o, mux: http.NewServeMux(), routes: map[string]Route{}, hosts: newHosts(o.Addresses, o.Hosts),
+	g := &Gate{options: o, mux: http.NewServeMux(), routes: map[string]Route{},
 		cross: http.NewCrossOriginProtection(), sources: newSources(o.Limits, o.Now), slots: newSlots(o.Limits, o.Metrics.Gauge("holdfast_streams", "Streams that are open."))}
+	g.SetHosts(o.Hosts)
 	for _, a := range o.Addresses {
 		if tcp, ok := a.(*net.TCPAddr); ok && g.cookie == "" {
 			g.cookie = fmt.Sprint("holdfast_", tcp.Port)
@@ -95,6 +97,12 @@ func New(o Options, routes ...Route) (*Gate, error) {
 	}
 	g.counts = newCounts(o.Metrics, g.table)
 	return g, nil
+}
+
+// SetHosts replaces the further names under which browsers reach the appliance.
+func (g *Gate) SetHosts(names []string) {
+	h := newHosts(g.options.Addresses, names)
+	g.hosts.Store(&h)
 }
 
 // Routes gives the whole table, complete, in the order in which it was made.

@@ -33,7 +33,7 @@ const permissionsPolicy = "accelerometer=(), autoplay=(), browsing-topics=(), ca
 
 // ServeHTTP lets a request through all checks to its route.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !g.hosts.allows(r) {
+	if !g.hosts.Load().allows(r) {
 		if onSocket(r) {
 			g.counts.host.Inc("socket")
 		} else {

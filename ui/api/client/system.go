@@ -13,6 +13,15 @@ type System struct {
 	Platform string `json:"platform"`
 	URL      string `json:"url"`
 	Store    Store  `json:"store"`
+	// Settings are those of the start, for admins.
+	Settings []Setting `json:"settings,omitempty"`
+}
+
+// Setting is what the appliance was started with. Source is flag, variable, file, page or default.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
 }
 
 // Store is how the store is; Reason says why it is not "ok".

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"holdfast/kv"
+	"holdfast/ui/api/client"
+)
+
+// live are the settings of a running appliance: where each came from, and what the configuration file may change while it serves. reload is
+// called by one goroutine.
+type live struct {
+	args  []string
+	level slog.LevelVar
+	log   *slog.Logger
+	store *kv.Store
+	// server goes over to another address; hosts replaces the further names.
+	server *modelServer
+	hosts  func([]string)
+
+	mu sync.Mutex // guards the rest
+	// fixed: the address of the model server was given at the start or in the file, so that pages cannot change it.
+	fixed    bool
+	settings []client.Setting
+}
+
+// reloads are the keys that count without a restart.
+var reloads = []string{"hosts", "model_server.url", "log.level"}
+
+// all gives the settings as they count now.
+func (l *live) all() []client.Setting {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := slices.Clone(l.settings)
+	for i := range out {
+		// A page may have set the address since.
+		if out[i].Key == "model_server.url" && !l.fixed && l.server != nil {
+			out[i].Value = l.server.address()
+		}
+		out[i].Value = withoutUser(out[i].Value)
+	}
+	return out
+}
+
+func (l *live) isFixed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fixed
+}
+
+// hangups reads the file again with each SIGHUP, until ctx ends.
+func (l *live) hangups(ctx context.Context) {
+	hups := make(chan os.Signal, 1)
+	signal.Notify(hups, syscall.SIGHUP)
+	defer signal.Stop(hups)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hups:
+			l.reload(ctx)
+		}
+	}
+}
+
+// reload takes the configuration file as it is now: all of it or nothing.
+func (l *live) reload(ctx context.Context) {
+	next, err := parseServe(l.args, io.Discard)
+	var level slog.Level
+	if err == nil {
+		err = level.UnmarshalText([]byte(next.log.level))
+	}
+	if err == nil {
+		err = next.readSite(ctx, l.store)
+	}
+	if err == nil && next.ollama != l.server.address() {
+		err = l.server.connect(next.ollama)
+	}
+	if err != nil {
+		l.log.Warn("the configuration file was read again and not taken; the old values stay", "error", err)
+		return
+	}
+	l.level.Set(level)
+	l.hosts(next.reach.hosts)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fixed = next.live.fixed
+	var later []string
+	for i, was := range l.settings {
+		now := next.live.settings[i]
+		switch {
+		case slices.Contains(reloads, was.Key):
+			l.settings[i] = now
+		case now.Value != was.Value:
+			later = append(later, was.Key)
+		}
+	}
+	l.log.Info("the configuration file was read again", "after_a_restart", strings.Join(later, ", "))
+}
+
+// withoutUser takes a name and a password out of an address.
+func withoutUser(value string) string {
+	scheme, rest, found := strings.Cut(value, "://")
+	if !found {
+		return value
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		rest = rest[at+1:]
+	}
+	return scheme + "://" + rest
+}
