@@ -125,6 +125,11 @@ func (g *Guarded) Promote(ctx context.Context, p chat.Principal, in QueuedInput)
 	return account.Run(ctx, g.guard, "engine.Promote", policyPromote, p, in, g.room.Promote)
 }
 
+// Repositories is Engine.Repositories under policyRepositories.
+func (g *Guarded) Repositories(ctx context.Context, p chat.Principal, in RepositoriesInput) ([]Repository, error) {
+	return account.Run(ctx, g.guard, "engine.Repositories", policyRepositories, p, in, g.room.Repositories)
+}
+
 // Restore is Engine.Restore under policyRestore.
 func (g *Guarded) Restore(ctx context.Context, p chat.Principal, in RestoreInput) (RestoreOutput, error) {
 	return account.Run(ctx, g.guard, "engine.Restore", policyRestore, p, in, g.room.Restore)

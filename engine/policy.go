@@ -21,6 +21,7 @@ var (
 	policySeen         = account.Owns(func(in SeenInput) chat.ID { return in.ChatID })
 	policyProcesses    = account.Owns(func(in ProcessesInput) chat.ID { return in.ChatID })
 	policyChanges      = account.Owns(func(in ChangesInput) chat.ID { return in.ChatID })
+	policyRepositories = account.Owns(func(in RepositoriesInput) chat.ID { return in.ChatID })
 	policyStopProcess  = account.OwnsWrites(func(in StopProcessInput) chat.ID { return in.ChatID })
 	policySwap         = account.Anyone[SwapInput]()
 	policySend         = account.OwnsWrites(func(in SendInput) chat.ID { return in.ChatID })

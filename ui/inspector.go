@@ -78,6 +78,11 @@ func (s *Site) inspect(ctx context.Context, p chat.Principal, v engine.View) vie
 		out.Changes.None = "This chat has no workspace."
 		return out
 	}
+	// The version makes it another address, so that it is read again.
+	out.Changes.Repos = "/chats/" + out.ChatID + "/repositories?at=" + strconv.FormatInt(out.Version, 10)
+	if v.Chat.Diff != nil {
+		out.Changes.Git = &v.Chat.Diff.Files
+	}
 	changes, err := s.chats.Changes(ctx, p, engine.ChangesInput{ChatID: v.Chat.ID})
 	if err != nil {
 		out.Changes.Problem = sentence(err)

@@ -98,6 +98,9 @@ func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat
 
 func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
 	row := view.ChatRow{ID: string(c.ID), Labels: labels(c), Title: c.Title, Summary: c.LastTurnSummary, State: view.ChatResting, When: whenOf(clock(c.UpdatedAt), now)}
+	if c.Diff != nil {
+		row.Adds, row.Dels = c.Diff.Additions, c.Diff.Deletions
+	}
 	switch c.State {
 	case chat.Pending, chat.Running, chat.Interrupting:
 		row.State, row.When = view.ChatRunning, "now"

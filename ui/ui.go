@@ -121,6 +121,7 @@ func (s *Site) Routes() []gate.Route {
 		{Pattern: "GET /chats/{id}/rows/{message}/{call}", Policy: gate.User, Handler: http.HandlerFunc(s.row), Kind: gate.Intent},
 		user("GET /chats/{id}/runs", s.runs),
 		user("GET /chats/{id}/runs/turns", s.runTurns),
+		user("GET /chats/{id}/repositories", s.repositories),
 		user("GET /chats/{id}/runs/{run}", s.run),
 		user("GET /chats/{id}/runs/{run}/request", s.runRequest),
 		user("POST /chats/{id}/older", s.older),

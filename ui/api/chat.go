@@ -52,6 +52,8 @@ func (a *API) chatEndpoints() []endpoint {
 				"changed them since; 204 says that all were put back. A POST to the Location takes it back.",
 			handler: answer(a, http.StatusNoContent, a.restore),
 			out:     map[int]any{http.StatusNoContent: nil, http.StatusOK: client.Restored{}}},
+		{method: http.MethodGet, path: one + "/diff", summary: "Get what the repositories of a chat's workspace differ from their last commits.",
+			handler: answer(a, http.StatusOK, a.diff), out: map[int]any{http.StatusOK: client.Diff{}}},
 		{method: http.MethodGet, path: one + "/stream", summary: "Follow a chat: one frame per message.",
 			query:   []parameter{{name: "after_id", describes: "Messages up to this one are known; Last-Event-ID counts as well.", integer: true}},
 			handler: http.HandlerFunc(a.stream), streams: client.Frame{}},

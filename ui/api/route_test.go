@@ -341,6 +341,7 @@ func checkCards(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 			restore.status, restore.has = 200, []string{`"skipped":["note.txt"]`, `"restored":[]`}
 		}
 		take(restore)
+		take(step{name: "diff", method: "GET", path: "/chats/" + string(c.ID) + "/diff", status: 200, has: []string{`"changed_files":0`, `"diff":""`}})
 		got, err := os.ReadFile(note)
 		if changed && string(got) != "somebody's" || !changed && !os.IsNotExist(err) {
 			t.Errorf("after restoring: %q, %v; messages %q", got, err, apitest.Texts(held.Messages))

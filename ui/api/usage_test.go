@@ -15,6 +15,7 @@ func checkUsage(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	c := create(t, a, "hello")
 	a.Rests(t, c.ID)
 	at := "/chats/" + string(c.ID)
+	take(step{name: "diff without a workspace", method: "GET", path: at + "/diff", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "cost", method: "GET", path: at + "/cost", status: 200, has: []string{`"total_cost_micros":null`, `"request_count":`,
 		`"kind":"turn"`, `"root_chat_id":"` + string(c.ID)}})
 	take(step{name: "cost of none", method: "GET", path: "/chats/x/cost", status: 404})

@@ -218,7 +218,15 @@ func TestTheWatchTellsOfADiff(t *testing.T) {
 	if err != nil || one.DiffStatus == nil || *one.DiffStatus != want {
 		t.Errorf("the chat has %+v, %v", one.DiffStatus, err)
 	}
-	list, err := a.Client.Chats(t.Context(), client.ChatQuery{})
+	diff, err := a.Client.Diff(t.Context(), c.ID)
+	if err != nil || diff != (client.Diff{Additions: 1, ChangedFiles: 1, Branch: "main",
+		Diff: "--- /dev/null\n+++ b/note.txt\n@@ -0,0 +1,1 @@\n+new\n\\ No newline at end of file\n"}) {
+		t.Errorf("the difference is %+v, %v", diff, err)
+	}
+	if _, err := a.Client.Diff(t.Context(), create(t, a, "hello").ID); !strings.Contains(fmt.Sprint(err), "not_found") {
+		t.Errorf("a chat without a workspace: %v", err)
+	}
+	list, err := a.Client.Chats(t.Context(), client.ChatQuery{Text: "workspace:" + string(space.ID)})
 	if err != nil || len(list.Chats) != 1 || list.Chats[0].DiffStatus == nil || *list.Chats[0].DiffStatus != want {
 		t.Errorf("the list has %+v, %v", list.Chats, err)
 	}

@@ -26,6 +26,22 @@ func chatPage(p view.Page) view.ChatPage {
 			{ID: "p-2", Command: "make lint", Failed: true, Out: "exit 2", Took: "9.0 s", Output: "make: *** [Makefile:31: lint] Error 2"}}}}
 }
 
+func repos() view.Repos {
+	diff := func(src string) text.DiffFile { return text.Diff("", src)[0] }
+	return view.Repos{Repos: []view.Repo{
+		{Branch: "tide-retry", Upstream: "origin/tide-retry", Ahead: 2, Behind: 1, Adds: 47, Dels: 11, Files: []view.RepoFile{
+			{Path: "feed/fetch.go", State: "modified", Adds: 13, Dels: 5, Diff: diff(fetchDiff)},
+			{Path: "feed/fetch_test.go", State: "added", Adds: 17, Diff: diff(testDiff)},
+			{Path: "feed/retry.go", From: "feed/again.go", State: "renamed", Note: "Only the name is another."},
+			{Path: "feed/old.go", State: "deleted", Dels: 6, Note: "Too large to be shown here."},
+			{Path: "docs/tide.png", State: "modified", Note: "Binary file, not shown."},
+			{Path: "notes/a rather long name of a file that nobody has told git about yet.txt", State: "untracked", Adds: 9, Note: "More lines differ than are shown here."},
+			{Path: "go.mod", State: "conflicted", Adds: 4, Diff: diff(pageDiff)}},
+			More: 12, Note: "The lines of 2 untracked files are not counted: they are too large."},
+		{Path: "vendor-fork", Branch: "detached at 1f0c77aa"},
+		{Path: "elsewhere", Note: "It is not looked at: its .git leads to a place outside the workspace that does not name this directory as its own."}}}
+}
+
 func entries() []view.Entry {
 	return []view.Entry{
 		{Ask: &view.Ask{ID: 1, ChatID: "1", Text: "What happens today when a station drops the connection?", Day: "Today, 20 November", Time: "13:58", ISO: "2026-11-20T13:58:00Z", Restore: 3}},

@@ -314,6 +314,18 @@ type Changes struct {
 	Problem string
 	// None says why there can be no changes: "This chat has no workspace."
 	None string
+	// Repos is where to read what git knows, "" for nowhere.
+	Repos string
+	// Git is how many files differ from the last commit, nil where git does not know.
+	Git *int
+}
+
+// count is what the tab says.
+func (c Changes) count() int {
+	if c.Git != nil {
+		return *c.Git
+	}
+	return len(c.Files) + c.More
 }
 
 // Process is a command that a chat started. Element id: pr-ID.
