@@ -46,17 +46,10 @@ var commands = map[rule]map[string]string{
 	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search", "snapshot": "Refresh",
 		"site": "Advisor Behaviour Classifier PlanMode TurnSummaries", "usage": "Limits", "workspace": "List"},
 	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold", "snapshot": "SetRefresh"},
-<<<<<<< HEAD
 	admins:       {"agent": "List", "account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
 	adminsWrite: {"agent": "Enrol Revoke", "account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
-	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
-=======
-	admins:       {"account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
-	adminsWrite: {"account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
-		"runlog": "SetSetting", "site": "SetAdvisor SetClassifier SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
 	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Repositories Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
->>>>>>> 8a03511 (ui: the Changes panel shows what git knows, the sidebar the figures; ui/api: GET /chats/{id}/diff)
 	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
 		"snapshot":  "AddSource RemoveSource Resync",
 		"workspace": "Update Start Stop Delete"},
