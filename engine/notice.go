@@ -4,10 +4,8 @@ import (
 	"strings"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/quick"
 )
-
-// noticeRunes is how much of a text a Notice carries.
-const noticeRunes = 200
 
 // noticeOf says what a transition is worth telling its person: only of roots that come to rest or wait for somebody, and only when the Turn
 // came there by itself. appended are the Messages of the transition.
@@ -30,16 +28,16 @@ func noticeOf(out changed, appended []*chat.Message) (chat.Notice, bool) {
 	return n, true
 }
 
-// finalSentence is the beginning of what the model said last; nothing is read for it.
+// finalSentence is the first sentence of what the model said last, as the list of chats has it at that moment; nothing is read for it, and a
+// better sentence by a model would come too late.
 func finalSentence(c *chat.Chat, appended []*chat.Message) string {
 	for i := len(appended) - 1; i >= 0; i-- {
 		m := appended[i]
 		if m.Role != chat.RoleAssistant || m.Visibility == chat.VisibleModel {
 			continue
 		}
-		text, _, _ := strings.Cut(strings.TrimSpace(chat.PlainText(m.Content)), "\n")
-		if text != "" {
-			return firstRunes(text, noticeRunes)
+		if line, _ := quick.FirstSentence(chat.PlainText(m.Content)); line != "" {
+			return line
 		}
 	}
 	if c.LastTurnSummary != "" {

@@ -11,7 +11,9 @@ import (
 	"holdfast/engine/ollama/scripted"
 )
 
-func TestNoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
+// TestCase68NoticesAreOfTurnsThatCameToRestByThemselves: they say what the list says at that moment, of an error its sentence, of an interrupt
+// nothing.
+func TestCase68NoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
 	release := make(chan struct{})
 	told := make(chan chat.Notice, 16)
 	r := newRig(t, setup{notify: func(n chat.Notice) { told <- n }, place: true, untrusted: true, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
@@ -26,7 +28,7 @@ func TestNoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
 		case p.User() == "fail":
 			return scripted.Reply{Status: 404, Error: "model not found"}
 		}
-		return scripted.Text("Hello.\nMore words.")
+		return scripted.Text("**Hello** you. More words.\nAnd a line.")
 	}}})
 	expect := func(want string) chat.Notice {
 		t.Helper()
@@ -42,10 +44,12 @@ func TestNoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
 		return chat.Notice{}
 	}
 	id := r.create("hello")
-	if n := expect(`finished "Hello."`); n.URL() != "/chats/"+string(id) || n.Title == "" || n.User == "" {
+	if n := expect(`finished "Hello you."`); n.URL() != "/chats/"+string(id) || n.Title == "" || n.User == "" {
 		t.Errorf("%+v", n)
 	}
-	r.rest(id)
+	if line := r.rest(id).Chat.LastTurnSummary; line != "Hello you." {
+		t.Errorf("the list says %q", line)
+	}
 	// Interrupted: nothing, so that the next Notice is of what follows.
 	r.send(id, "stall", "")
 	r.until(id, "the stalled answer", streamed("I begin"))
@@ -55,11 +59,13 @@ func TestNoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
 	r.send(id, "slow", "")
 	r.send(id, "hello", "queue")
 	close(release)
-	expect(`finished "Hello."`)
+	expect(`finished "Hello you."`)
 	r.rest(id)
 	r.send(id, "fail", "")
-	expect(`failed "`)
-	r.rest(id)
+	n := expect(`failed "`)
+	if v := r.rest(id); v.Chat.LastError == nil || n.Body != v.Chat.LastError.Message {
+		t.Errorf("it failed with %+v, and told %q", v.Chat.LastError, n.Body)
+	}
 	asked := r.create("run")
 	expect(`action_required "Waits for you: execute"`)
 	r.until(asked, "a card", func(v engine.View) bool { return v.Chat.State == chat.RequiresAction })
