@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"holdfast/agentside"
 	"holdfast/agentside/link"
+	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 	"holdfast/ui/cli"
 )
@@ -151,7 +153,7 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if identity, err = o.enrol(ctx, dial, identity, dir, stdin, stdout); err != nil {
 		return err
 	}
-	return runAgent(ctx, places, dial, identity, dir, stdout, log)
+	return o.run(ctx, places, dial, identity, dir, stdout, log)
 }
 
 // enrol uses a token, which one that has enrolled already needs only to enrol anew.
@@ -217,15 +219,23 @@ func (o agentOptions) token(enrolled bool, stdin io.Reader, stdout io.Writer) (s
 	return strings.TrimSpace(string(text)), nil
 }
 
-func runAgent(ctx context.Context, places *agentside.Workspaces, dial link.Dialling, i link.Identity, dir string, stdout io.Writer, log *slog.Logger) error {
+func (o agentOptions) run(ctx context.Context, places *agentside.Workspaces, dial link.Dialling, i link.Identity, dir string, stdout io.Writer, log *slog.Logger) error {
 	ws, err := places.Open(ctx, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir})
 	if err != nil {
 		return err
 	}
 	boot := uuid.NewString()
+	files, end, err := watchContext(o.state, dir, boot, log)
+	if err != nil {
+		return err
+	}
+	defer end()
 	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: link.NewAPI(ws, boot), Log: log,
 		Stats: func() chat.AgentStats { return machineStats(ctx, ws, dir) },
-		Hello: link.Hello{Capabilities: []string{link.CapProcesses, link.CapFiles, link.CapGit}, BootID: boot, BinaryVersion: version, OS: runtime.GOOS,
+		Push: func(ctx context.Context, to *link.Pusher) error {
+			return wctx.Push(ctx, files, to.Send, wctx.PushOptions{Log: log, Report: to.Report})
+		},
+		Hello: link.Hello{Capabilities: []string{link.CapProcesses, link.CapFiles, link.CapGit, link.CapPush}, BootID: boot, BinaryVersion: version, OS: runtime.GOOS,
 			Arch: runtime.GOARCH, Shell: agentside.Shell(), Sandbox: "none"}})
 	if err != nil {
 		return refusedAs(err)
@@ -236,4 +246,26 @@ func runAgent(ctx context.Context, places *agentside.Workspaces, dial link.Diall
 	agent.Run(ctx)
 	log.Info("stopping")
 	return nil
+}
+
+// watchContext keeps the context of the Agent's directory until end is called.
+func watchContext(state, dir, boot string, log *slog.Logger) (files *wctx.Manager, end func(), err error) {
+	key, err := wctx.LoadKey(filepath.Join(state, "context.key"))
+	if err != nil {
+		return nil, nil, err
+	}
+	files = wctx.New(wctx.Options{Dir: dir, Home: wctx.Home(), BuiltIn: true, Denied: []string{state}, Keep: filepath.Join(state, "context.json"), Key: key,
+		BootID: boot, Getenv: os.Getenv, Log: log})
+	var running sync.WaitGroup
+	running.Go(func() {
+		// Its only other error is that of a context which does not end.
+		if err := files.Run(context.Background()); err != nil {
+			log.Error("the context is not watched", "error", err)
+		}
+	})
+	files.SetReady()
+	return files, func() {
+		files.Close()
+		running.Wait()
+	}, nil
 }

@@ -137,7 +137,7 @@ func (a *Agent) hold(ctx context.Context, s *session) (bool, error) {
 		pushing.Go(func() {
 			if err := a.o.Push(live, pusher); err != nil && live.Err() == nil {
 				a.log.Warn("the context is not sent any more until the next link", "error", err)
-				pusher.note(err.Error())
+				pusher.Report(err.Error())
 			}
 		})
 	}

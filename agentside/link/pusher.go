@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"holdfast/agentside/link/wire"
+	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
 
@@ -20,54 +21,37 @@ type Pusher struct {
 	last string
 }
 
-// Outcome says what may come after a push that failed.
-type Outcome int
+var _ wctx.Send = (*Pusher)(nil).Send
 
-const (
-	// Answered: the appliance has answered, accepted or not.
-	Answered Outcome = iota
-	// Retry: nobody answered; the newest Snapshot is sent again.
-	Retry
-	// Refused: the Snapshot breaks a rule; the next one is sent when there is one.
-	Refused
-	// Unsupported: the appliance takes no Snapshots.
-	Unsupported
-)
+// kindOfCode is the one table of codes that say that the same push need not be sent again.
+var kindOfCode = map[connect.Code]chat.Kind{connect.CodeInvalidArgument: chat.KindInvalid, connect.CodePermissionDenied: chat.KindForbidden,
+	connect.CodeFailedPrecondition: chat.KindWrongState, connect.CodeResourceExhausted: chat.KindTooLarge}
 
-// Push sends a Snapshot. A reason comes with one that is not accepted.
-func (p *Pusher) Push(ctx context.Context, s chat.Snapshot, initial bool) (accepted bool, reason string, outcome Outcome, err error) {
+// Send sends a Snapshot; the contract is that of wctx.Send.
+func (p *Pusher) Send(ctx context.Context, s chat.Snapshot, initial bool) (accepted bool, reason string, err error) {
 	encoded, warnings := encodePush(s, initial)
 	for _, w := range warnings {
 		p.log.Warn("a part of the context could not be sent", "what", w)
 	}
 	got, err := p.client.PushContextState(ctx, connect.NewRequest(encoded))
-	if err != nil {
-		p.note(err.Error())
-		return false, "", outcomeOf(connect.CodeOf(err)), err
+	if err == nil {
+		return got.Msg.GetAccepted(), got.Msg.GetReason(), nil
 	}
-	if got.Msg.GetAccepted() {
-		p.note("")
-		return true, "", Answered, nil
+	code := connect.CodeOf(err)
+	if code == connect.CodeUnimplemented {
+		return false, "", wctx.ErrUnsupported
 	}
-	p.note(got.Msg.GetReason())
-	return false, got.Msg.GetReason(), Answered, nil
+	if kind, permanent := kindOfCode[code]; permanent {
+		return false, "", &chat.Error{Kind: kind, Message: err.Error()}
+	}
+	return false, "", err
 }
 
-// outcomeOf is the one table of codes.
-func outcomeOf(code connect.Code) Outcome {
-	switch code {
-	case connect.CodeUnimplemented:
-		return Unsupported
-	case connect.CodeInvalidArgument, connect.CodePermissionDenied, connect.CodeFailedPrecondition, connect.CodeResourceExhausted:
-		return Refused
-	}
-	return Retry
-}
-
-func (p *Pusher) note(what string) {
+// Report keeps why the newest Snapshot is not known to the appliance; the next heartbeat says it.
+func (p *Pusher) Report(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = cut(what)
+	p.last = cut(problem)
 }
 
 func (p *Pusher) trouble() string {

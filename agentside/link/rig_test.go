@@ -162,6 +162,7 @@ type deskOptions struct {
 	id    Identity
 	dir   string
 	hello func(*Hello)
+	push  func(context.Context, *Pusher) error
 }
 
 // newDesk starts an Agent; the boot id names its run.
@@ -181,7 +182,7 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 	}
 	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
 	w := &wiring{}
-	a, err := NewAgent(AgentOptions{Dialling: Dialling{URL: o.url(), connect: w.dial}, Identity: d.id, API: NewAPI(ws, d.boot), Hello: hello, Log: o.log, Times: o.times})
+	a, err := NewAgent(AgentOptions{Dialling: Dialling{URL: o.url(), connect: w.dial}, Identity: d.id, API: NewAPI(ws, d.boot), Hello: hello, Push: d.push, Log: o.log, Times: o.times})
 	if err != nil {
 		t.Fatal(err)
 	}
