@@ -206,7 +206,7 @@ func TestChatOnAnAgent(t *testing.T) {
 	far.stop(t)
 	a.agentIs("offline")
 	// The token is good once; the Agent is known by its key now, and the empty input is no token.
-	far = startFar(t, state, dir, "", nil, command)
+	startFar(t, state, dir, "", nil, command)
 	a.agentIs("online")
 	stranger := startFar(t, t.TempDir(), t.TempDir(), token, nil, command)
 	<-stranger.ended
@@ -241,5 +241,44 @@ func TestAgentRefuses(t *testing.T) {
 		if !errors.As(err, &exit) || exit.ExitCode() != c.code || !strings.Contains(string(out), c.says) || strings.Count(strings.TrimSpace(string(out)), "\n") > 0 {
 			t.Errorf("%s: %v, %s", name, err, out)
 		}
+	}
+}
+
+// Test43AgentUnit: the unit of the agent starts it as it was asked for and has nothing that systemd warns of.
+func Test43AgentUnit(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(binary, "--agent", "--unit", "--url", "https://127.0.0.1:8421", "--pin", "sha256:"+strings.Repeat("ab", 32), "--dir", dir, "--enrol-file", "/etc/holdfast-agent/token")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	unit, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--agent --url https://127.0.0.1:8421 --dir " + dir + " --pin sha256:abab", "ReadWritePaths=" + dir + "\n", "ProtectHome=tmpfs", "KillMode=control-group",
+		"RestartPreventExitStatus=2 5 6 7 8", "NoNewPrivileges=yes", "InaccessiblePaths=-/var/lib/holdfast -/etc/holdfast", "Delegate=pids memory"} {
+		if !strings.Contains(string(unit), want) {
+			t.Errorf("no %q in\n%s", want, unit)
+		}
+	}
+	for _, never := range []string{"RestrictNamespaces", "MemoryDenyWriteExecute", "PrivateUsers", "RemoveIPC", "ProtectKernelTunables", "ProtectKernelLogs"} {
+		if strings.Contains(string(unit), never) {
+			t.Errorf("%s keeps the sandbox from working", never)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "holdfast-agent.service")
+	if err := os.WriteFile(path, unit, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Log("systemd-analyze is not installed; the unit was not verified by it")
+		return
+	}
+	if out, err := exec.Command(analyze, "verify", path).CombinedOutput(); err != nil || strings.Contains(string(out), "holdfast-agent.service:") {
+		t.Errorf("%v: %s", err, out)
+	}
+	odd := exec.Command(binary, "--agent", "--unit", "--url", "https://127.0.0.1:8421", "--dir", "/w x")
+	odd.Env = cmd.Env
+	if err := odd.Run(); odd.ProcessState.ExitCode() != 2 {
+		t.Errorf("a path with a blank: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ import (
 type agentOptions struct {
 	url, dir, enrolFile string
 	pins                list
-	insecure            bool
+	insecure, unit      bool
 	state               string
 	log                 logOptions
 }
@@ -49,6 +49,7 @@ func parseAgent(args []string, stderr io.Writer) (agentOptions, error) {
 	flags.Var(&o.pins, "pin", "key of the appliance, sha256:HEX; may be repeated")
 	flags.StringVar(&o.enrolFile, "enrol-file", "", "file with the enrolment token, - for standard input (default the variable HOLDFAST_ENROL_TOKEN)")
 	flags.BoolVar(&o.insecure, "insecure-http", false, "reach another machine over plain http")
+	flags.BoolVar(&o.unit, "unit", false, "print a systemd unit that starts this agent, and do nothing else")
 	flags.StringVar(&o.state, "state", "", "directory for the agent's key (default "+defaultState()+")")
 	flags.StringVar(&o.log.level, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
 	flags.StringVar(&o.log.format, "log-format", "auto", "auto, text or json")
@@ -125,6 +126,13 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	dial, err := o.dialling()
 	if err != nil {
 		return err
+	}
+	if o.unit {
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		return o.printUnit(stdout, program)
 	}
 	log, err := newLogger(o.log, new(slog.LevelVar), stderr, filepath.Join(o.state, "crash"))
 	if err != nil {

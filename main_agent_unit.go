@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"holdfast/ui/cli"
+)
+
+// agentUnit is the unit of an Agent (operations.md 5). It leaves namespaces and memory as they are: the sandbox of commands needs the
+// first, runtimes that compile while they run the second.
+const agentUnit = `[Unit]
+Description=Holdfast agent for {{.Dir}}
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+Type=exec
+ExecStart={{.Line}}
+Restart=on-failure
+RestartPreventExitStatus=2 5 6 7 8
+TimeoutStopSec=15
+KillMode=control-group
+User=holdfast-agent
+StateDirectory=holdfast-agent
+StateDirectoryMode=0700
+UMask=0077
+ProtectSystem=strict
+ReadWritePaths={{.Dir}}
+{{- if .HideHome}}
+ProtectHome=tmpfs
+{{- end}}
+PrivateTmp=yes
+InaccessiblePaths=-/var/lib/holdfast -/etc/holdfast
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+PrivateDevices=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+RestrictRealtime=yes
+KeyringMode=private
+ProtectKernelModules=yes
+ProtectClock=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service @mount landlock_create_ruleset landlock_add_rule landlock_restrict_self seccomp
+SystemCallErrorNumber=EPERM
+LimitNOFILE=65536
+MemoryMax=8G
+TasksMax=8192
+Delegate=pids memory
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+
+[Install]
+WantedBy=multi-user.target
+`
+
+// printUnit writes the unit that starts this Agent; whoever installs it reads it first.
+func (o agentOptions) printUnit(stdout io.Writer, program string) error {
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return err
+	}
+	words := []string{program, "--agent", "--url", o.url, "--dir", dir}
+	for _, p := range o.pins {
+		words = append(words, "--pin", p)
+	}
+	if o.enrolFile != "" {
+		words = append(words, "--enrol-file", o.enrolFile)
+	}
+	for _, w := range words {
+		if strings.ContainsAny(w, " \t\n\"'\\%$;") {
+			return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("a unit cannot hold %q without quoting; choose a path without blanks and quotes", w)}
+		}
+	}
+	unit, err := template.New("unit").Parse(agentUnit)
+	if err != nil {
+		return err
+	}
+	home := dir == "/home" || dir == "/root" || strings.HasPrefix(dir, "/home/") || strings.HasPrefix(dir, "/root/")
+	return unit.Execute(stdout, struct {
+		Dir, Line string
+		HideHome  bool
+	}{dir, strings.Join(words, " "), !home})
+}
