@@ -28,6 +28,7 @@ type extras struct {
 	// planText is what the site tells models in plan mode, deadline how long a program may take to answer.
 	planText string
 	deadline time.Duration
+	naming   naming
 }
 
 // Consulting is what is known of the advisor that a Turn may ask.

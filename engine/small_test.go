@@ -40,20 +40,99 @@ func crowd(memory int64) setup {
 	return setup{model: big, others: []scripted.Model{little}, memory: memory}
 }
 
-// TestAChatsModelStaysInMemory: with memory for one model a title costs no loading, whoever makes it.
+// helping makes the big model of a crowd ask the advisor once in each Turn; both answer every small question.
+func helping(memory int64, advice scripted.Reply) setup {
+	answer := func(p *scripted.Prompt) scripted.Reply {
+		switch {
+		case p.Small() == "title":
+			return scripted.Text(`{"title":"A good title"}`)
+		case p.Small() == "summary":
+			return scripted.Text(`{"summary":"It was done."}`)
+		case p.Small() == "status":
+			return scripted.Text("complete")
+		case consulted(p):
+			return advice
+		case len(p.Results()) == 0:
+			return advisorCall("which?")
+		}
+		return scripted.Text("I did it. It works.")
+	}
+	s := crowd(memory)
+	s.judged, s.model.Answer, s.others[0].Answer = true, answer, answer
+	return s
+}
+
+// little is the config of the small model.
+func (r *rig) little() (id chat.ModelConfigID) {
+	r.t.Helper()
+	r.update(func(tx *kv.Tx) error {
+		all, err := tx.ModelConfigs()
+		for _, c := range all {
+			if c.Model == "little:latest" {
+				id = c.ID
+			}
+		}
+		return err
+	})
+	return id
+}
+
+// TestAChatsModelStaysInMemory: with memory for one model, titles, summaries, verdicts and advice cost no loading, also where the small model
+// is named for the small jobs.
 func TestAChatsModelStaysInMemory(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, helping(8<<30, scripted.Text("This one.")))
+			r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 1})
+			if named {
+				little := r.little()
+				r.update(func(tx *kv.Tx) error {
+					return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{Enabled: true, Candidates: []chat.ModelConfigID{little}})
+				})
+			}
+			for range 3 {
+				c := r.named("please name this chat well")
+				if v := r.rest(c.ID); v.Chat.State != chat.Completed {
+					t.Errorf("it rests as %s", v.Chat.State)
+				}
+				synctest.Wait()
+				for _, kind := range []string{chat.UsageAdvisor, chat.UsageClassifier, chat.UsageTitle, chat.UsageSummary} {
+					if got := r.usage(c.ID); !slices.Contains(got, kind) {
+						t.Errorf("no %s among %v", kind, got)
+					}
+				}
+			}
+			if got := r.server.Evicted(); len(got) != 0 {
+				t.Errorf("%v were pushed out", got)
+			}
+			if got := r.asked(); strings.Contains(got, "little") {
+				t.Errorf("asked were %s", got)
+			}
+		})
+	}
+}
+
+// TestASwapIsAnnouncedBeforeItIsPaid: an advisor that does not fit beside the Chat's model pushes it out, and the card says so before there is
+// advice.
+func TestASwapIsAnnouncedBeforeItIsPaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, crowd(8<<30))
-		for range 3 {
-			c := r.named("please name this chat well")
-			r.rest(c.ID)
-			synctest.Wait()
+		hold := make(chan struct{})
+		advice := scripted.Text("This one.")
+		advice.Frames[0].Hold = hold
+		r := newRig(t, helping(8<<30, advice))
+		r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 1, ModelConfigID: r.little()})
+		c := r.named("please name this chat well")
+		v := r.until(c.ID, "the consultation", func(v engine.View) bool {
+			return v.Draft != nil && v.Draft.Consults != nil && v.Draft.Consults.Place != ""
+		})
+		if got := v.Draft.Consults; got.Place != chat.PlaceEvicts || !got.Other || liveOf(v) != "" {
+			t.Errorf("the card knows %+v, advice %q", got, liveOf(v))
 		}
-		if got := r.server.Evicted(); len(got) != 0 {
+		close(hold)
+		r.rest(c.ID)
+		synctest.Wait()
+		if got := r.server.Evicted(); !slices.Equal(got, []string{"big:latest", "little:latest"}) {
 			t.Errorf("%v were pushed out", got)
-		}
-		if got := r.asked(); strings.Contains(got, "little") || strings.Count(got, "title big:latest") != 3 {
-			t.Errorf("asked were %s", got)
 		}
 	})
 }

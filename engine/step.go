@@ -144,6 +144,7 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 		if first {
 			first = false
 			r.e.meters.ttft.Seconds(now.Sub(started))
+			r.nameAtOnce()
 		}
 		if r.t.unwrap != nil && d.Text != "" {
 			if d.Text = r.t.unwrap.Add(d.Text); d.Text == "" {

@@ -13,8 +13,47 @@ import (
 // titleTimeout bounds the quick call that names a Chat.
 const titleTimeout = 30 * time.Second
 
-// nameChat gives a Chat a better title than its first words, once, after its first Turn came to rest. Every failure leaves the title.
+// naming is the title of a Chat's first Turn that is made while the Turn is under way.
+type naming struct {
+	// begun is closed when the try is over, nil before one; tried says that a model was asked.
+	begun chan struct{}
+	tried bool
+}
+
+// nameAtOnce gives a Chat its title while its first Turn is under way, where a model beside the Chat's own, which is loaded by now, makes it.
+func (r *run) nameAtOnce() {
+	n := &r.t.extra.naming
+	c := *r.t.chat
+	first, users := firstUserText(r.t.history)
+	if n.begun != nil || c.Child() || !c.TitleFallback || users != 1 || c.Turn.Steps > 0 {
+		return
+	}
+	n.begun = make(chan struct{})
+	own, origin := r.t.config, r.origin(chat.UsageTitle)
+	r.e.runner.joined.Go(func() {
+		defer close(n.begun)
+		ctx, cancel := context.WithTimeout(chat.WithOrigin(r.e.runner.ctx, origin), titleTimeout)
+		defer cancel()
+		small := r.e.small(ctx, own)
+		if sameModel(small.Config, own) {
+			return
+		}
+		n.tried = true
+		started := r.e.now()
+		title, counts, err := quick.Title(ctx, r.e.model, small.Request(), first, "")
+		r.e.keepTitle(&c, small.Config, made{title, counts, err, r.e.now().Sub(started)})
+	})
+}
+
+// nameChat gives a Chat a better title than its first words, once, after its first Turn came to rest, unless it was tried before. Every
+// failure leaves the title.
 func (r *run) nameChat() {
+	if n := &r.t.extra.naming; n.begun != nil {
+		<-n.begun
+		if n.tried {
+			return
+		}
+	}
 	c := r.t.chat
 	first, users := firstUserText(r.t.history)
 	if c.Child() || !c.TitleFallback || users != 1 || !c.State.AtRest() || c.Archived {
@@ -25,26 +64,39 @@ func (r *run) nameChat() {
 	started := r.e.now()
 	small := r.e.small(ctx, r.t.config)
 	title, counts, err := r.askTitle(ctx, small, first)
-	if err != nil {
-		r.e.meters.quick.Inc("title", "error")
-		r.e.log.Info("no title was made", "chat", r.id, "error", err)
+	r.e.keepTitle(c, small.Config, made{title, counts, err, r.e.now().Sub(started)})
+}
+
+// made is what came of asking for a title.
+type made struct {
+	title  string
+	counts chat.Usage
+	err    error
+	took   time.Duration
+}
+
+// keepTitle stores a title unless the Chat got another one meanwhile, and books what it cost.
+func (e *Engine) keepTitle(c *chat.Chat, config chat.ModelConfig, m made) {
+	if m.err != nil {
+		e.meters.quick.Inc("title", "error")
+		e.log.Info("no title was made", "chat", c.ID, "error", m.err)
 	} else {
-		r.e.meters.quick.Inc("title", "ok")
+		e.meters.quick.Inc("title", "ok")
 	}
-	if counts.InputTokens == nil && title == "" {
+	if m.counts.InputTokens == nil && m.title == "" {
 		return
 	}
-	usage := usageOf(c, small.Config, chat.UsageTitle, chat.Reply{Usage: counts}, r.e.now().Sub(started), r.e.now())
+	usage := usageOf(c, config, chat.UsageTitle, chat.Reply{Usage: m.counts}, m.took, e.now())
 	was := c.Title
-	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
+	_, err := e.change(e.runner.ctx, change{chat: c.ID, quiet: true, event: kindOf(chat.Amend),
 		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {
-			if title != "" && c.TitleFallback && c.Title == was {
-				c.Title, c.TitleFallback = title, false
+			if m.title != "" && c.TitleFallback && c.Title == was {
+				c.Title, c.TitleFallback = m.title, false
 			}
 			return tx.PutUsage(usage)
 		}})
-	if err != nil && r.e.runner.ctx.Err() == nil {
-		r.e.log.Warn("a title could not be stored", "chat", r.id, "error", err)
+	if err != nil && e.runner.ctx.Err() == nil {
+		e.log.Warn("a title could not be stored", "chat", c.ID, "error", err)
 	}
 }
 

@@ -88,3 +88,36 @@ func TestATitleNeverHoldsUpATurn(t *testing.T) {
 		}
 	})
 }
+
+// TestATitleComesWhileTheFirstTurnRuns: a model that fits beside the Chat's own makes it as soon as that one writes, once.
+func TestATitleComesWhileTheFirstTurnRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		s := crowd(20 << 30)
+		s.model.Answer = func(p *scripted.Prompt) scripted.Reply {
+			if p.Small() != "" {
+				return scripted.Text(`{"title":"By the wrong model"}`)
+			}
+			reply := scripted.Text("one two three")
+			reply.Frames[1].Hold = hold
+			return reply
+		}
+		r := newRig(t, s)
+		loaded, err := r.engine.Create(t.Context(), r.who, engine.CreateInput{Content: engine.TextParts("load it"), Title: "x", ModelConfigID: r.little()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.rest(loaded.ID)
+		c := r.named("please name this chat well")
+		v := r.until(c.ID, "a title", func(v engine.View) bool { return v.Chat.Title == "A good title" })
+		if v.Chat.State != chat.Running || v.Chat.TitleFallback {
+			t.Errorf("%s", v.Chat.State)
+		}
+		close(hold)
+		r.rest(c.ID)
+		synctest.Wait()
+		if got := strings.Count(strings.Join(r.usage(c.ID), " "), "title"); got != 1 || r.view(c.ID).Chat.Title != "A good title" {
+			t.Errorf("%d titles were asked for; it is called %q", got, r.view(c.ID).Chat.Title)
+		}
+	})
+}
