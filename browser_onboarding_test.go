@@ -29,7 +29,7 @@ func goFolder(t *testing.T) string {
 	return dir
 }
 
-// addFolder adds a folder on the page of a new chat.
+// addFolder adds a folder on the page of a new chat. In one that is not trusted commands ask, whatever this machine could confine.
 func (p *page) addFolder(dir string, trusted bool) {
 	p.t.Helper()
 	p.until(`document.querySelector('#directory')`)
@@ -42,6 +42,11 @@ func (p *page) addFolder(dir string, trusted bool) {
 	}
 	p.press("#folder", "Add the folder")
 	p.until(`location.search.includes('workspace_id=')&&document.querySelector('#pick-workspace_id')?.selectedOptions[0].textContent===` + js(filepath.Base(dir)))
+	if !trusted {
+		p.eval(`fetch('/workspaces/'+new URLSearchParams(location.search).get('workspace_id')+'/sandbox',{method:'POST',` +
+			`headers:{'Content-Type':'application/x-www-form-urlencoded'},body:'sandbox=off'}).then(r=>{window.asks=r.ok})&&'sent'`)
+		p.until(`window.asks`)
+	}
 }
 
 func TestBrowserDemo(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"holdfast/agentside/sandbox"
 	"holdfast/engine/seal"
 	"holdfast/kv"
 	"holdfast/ui/cli"
@@ -45,6 +46,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		command, args = args[0], args[1:]
 	}
 	switch command {
+	case sandbox.ChildCommand:
+		return sandbox.Child()
 	case "serve":
 		o, err := parseServe(args, stderr)
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/agentside"
+	"holdfast/agentside/sandbox"
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
@@ -267,7 +268,14 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	storeMeters(metrics, store)
-	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Log: log})
+	box, err := sandbox.New(ctx, sandbox.Options{Hidden: []string{o.data}})
+	if err != nil {
+		return err
+	}
+	if level, reason := box.Level(); reason != "" {
+		log.Info("commands are not fully confined", "level", level, "reason", reason)
+	}
+	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Sandbox: box, Log: log})
 	if err != nil {
 		return err
 	}

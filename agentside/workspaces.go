@@ -16,6 +16,7 @@ import (
 	"holdfast/agentside/files"
 	"holdfast/agentside/git"
 	"holdfast/agentside/proc"
+	"holdfast/agentside/sandbox"
 	"holdfast/engine/chat"
 )
 
@@ -32,8 +33,10 @@ type Options struct {
 	Environ []string
 	// ContextRoots gives directories in which people may add Sources, beside that of the Workspace; nil is none.
 	ContextRoots func() []string
-	Log          *slog.Logger
-	Now          func() time.Time
+	// Sandbox confines the commands of Workspaces whose profile asks for it; nil confines none.
+	Sandbox *sandbox.Box
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Beyond opens and stops Workspaces that are beside an Agent.
@@ -56,6 +59,7 @@ type Workspaces struct {
 	own      struct{ data, temp, state string }
 	gate     *files.Gate
 	manager  *proc.Manager
+	box      *sandbox.Box
 	git      *git.Program
 	changes  changes
 	contexts *contexts
@@ -85,6 +89,35 @@ func (w *workspace) Processes() chat.Processes { return w.processes }
 func (w *workspace) Git() chat.Git             { return w.git }
 func (w *workspace) Context() chat.Context     { return w.context() }
 
+var _ chat.Sandboxed = (*workspace)(nil)
+
+// Sandbox tells what would confine a command here.
+func (w *workspace) Sandbox(p chat.Profile) chat.Sandbox {
+	if p == chat.ProfileDefault {
+		p = w.record.Profile()
+	}
+	return w.processes.Sandbox(p)
+}
+
+var _ chat.SandboxMeter = (*Workspaces)(nil)
+
+// Sandbox tells what confines the commands of a Workspace with this record. Beside an Agent that is not known here.
+func (w *Workspaces) Sandbox(rec chat.WorkspaceRecord) chat.Sandbox {
+	if rec.Kind != chat.WorkspaceLocal {
+		return chat.NoSandbox()
+	}
+	return w.box.Report(rec.Profile())
+}
+
+// SandboxReason says why this machine does not confine fully.
+func (w *Workspaces) SandboxReason() string {
+	if w.box == nil {
+		return "no sandbox was set up"
+	}
+	_, reason := w.box.Level()
+	return reason
+}
+
 // New ends what an appliance that crashed with the same State left running, which can take five seconds.
 func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if o.Data == "" {
@@ -103,7 +136,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Workspaces{gate: files.NewGate(), now: o.Now, open: map[chat.WorkspaceID]*workspace{}}
+	w := &Workspaces{gate: files.NewGate(), now: o.Now, box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
 	for _, dir := range []struct {
 		real *string
 		path string
@@ -120,7 +153,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	}
 	w.contexts = contexts
 	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
-		Ended: w.changes.touch})
+		Sandbox: o.Sandbox, Ended: w.changes.touch})
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
@@ -169,11 +202,12 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 	if old := w.open[rec.ID]; old != nil && same(old.record, rec) {
 		return old, nil
 	}
-	opened := &workspace{record: rec, processes: w.manager.Scope(rec.ID, real),
-		git: w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
-		files: files.New(files.Options{Dir: real, Temp: w.own.temp, Refused: []string{w.own.data, w.own.state}, Gate: w.gate, Now: w.now,
-			Changed: func() { w.changes.touch(rec.ID) }}),
-		context: func() chat.Context { return w.contexts.of(rec.ID, real) }}
+	held := files.New(files.Options{Dir: real, Temp: w.own.temp, Refused: []string{w.own.data, w.own.state}, Gate: w.gate, Now: w.now,
+		Changed: func() { w.changes.touch(rec.ID) }})
+	opened := &workspace{record: rec, files: held,
+		processes: w.manager.Scope(rec.ID, real, proc.Confinement{Profile: rec.Profile(), Protected: held.Protected}),
+		git:       w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
+		context:   func() chat.Context { return w.contexts.of(rec.ID, real) }}
 	w.open[rec.ID] = opened
 	return opened, nil
 }

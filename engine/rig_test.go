@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/agentside"
+	"holdfast/agentside/sandbox"
 	"holdfast/engine"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
@@ -42,6 +43,8 @@ type setup struct {
 	memory int64
 	// place gives the Chat a Workspace in a temporary directory; untrusted asks before commands.
 	place, untrusted bool
+	// sandbox confines the commands of the Workspace with this profile, as far as the machine can; "" confines nothing.
+	sandbox chat.Profile
 	// tools come before the file and command Tools.
 	tools []chat.Tool
 	// exclusive are the Tools that must be called by themselves.
@@ -144,7 +147,13 @@ func (r *rig) openStore() {
 func (r *rig) addPlace() {
 	own := r.t.TempDir()
 	var err error
-	r.places, err = agentside.New(context.Background(), agentside.Options{Data: filepath.Join(own, "data"), Temp: filepath.Join(own, "temp")})
+	var box *sandbox.Box
+	if r.o.sandbox != "" {
+		if box, err = sandbox.New(context.Background(), sandbox.Options{Hidden: []string{filepath.Join(own, "data")}}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.places, err = agentside.New(context.Background(), agentside.Options{Data: filepath.Join(own, "data"), Temp: filepath.Join(own, "temp"), Sandbox: box})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -160,7 +169,7 @@ func (r *rig) addPlace() {
 	}
 	r.space = chat.WorkspaceID(newID())
 	rec := &chat.WorkspaceRecord{ID: r.space, OwnerID: r.who.UserID, Name: "w", Kind: chat.WorkspaceLocal, Directory: r.dir,
-		Trusted: !r.o.untrusted, CreatedAt: time.Now().UTC()}
+		Trusted: !r.o.untrusted, Sandbox: r.o.sandbox, CreatedAt: time.Now().UTC()}
 	r.update(func(tx *kv.Tx) error { return tx.PutWorkspace(rec) })
 }
 

@@ -49,7 +49,7 @@ var commands = map[rule]map[string]string{
 	admins:       {"agent": "List", "account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
 	adminsWrite: {"agent": "Enrol Revoke", "account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"runlog": "SetSetting", "site": "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries", "usage": "SetLimits", "workspace": "Create"},
-	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Repositories Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Text"},
+	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Repositories Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Sandbox Text"},
 	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
 		"snapshot":  "AddSource RemoveSource Resync",
 		"workspace": "Update Start Stop Delete"},

@@ -44,7 +44,12 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 	}
 	out := make([]view.Workspace, 0, len(list))
 	for _, rec := range list {
-		out = append(out, view.Workspace{ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing()})
+		held, err := s.workspaces.Sandbox(ctx, p, workspace.SandboxInput{ID: rec.ID})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, view.Workspace{Sandbox: held.Sandbox, Reason: held.Reason, Chosen: rec.Sandbox,
+			ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing()})
 	}
 	return out, nil
 }
@@ -82,6 +87,13 @@ func (s *Site) addWorkspace(w http.ResponseWriter, r *http.Request) {
 func (s *Site) trustWorkspace(w http.ResponseWriter, r *http.Request) {
 	trusted := r.FormValue("trusted") == "1"
 	_, err := s.workspaces.Update(r.Context(), gate.Principal(r.Context()), workspace.UpdateInput{ID: chat.WorkspaceID(r.PathValue("id")), Trusted: &trusted})
+	s.spaceList(w, r, err)
+}
+
+// confineWorkspace chooses how far the commands of a Workspace are confined.
+func (s *Site) confineWorkspace(w http.ResponseWriter, r *http.Request) {
+	profile := chat.Profile(r.FormValue("sandbox"))
+	_, err := s.workspaces.Update(r.Context(), gate.Principal(r.Context()), workspace.UpdateInput{ID: chat.WorkspaceID(r.PathValue("id")), Sandbox: &profile})
 	s.spaceList(w, r, err)
 }
 

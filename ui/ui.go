@@ -192,6 +192,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		{Pattern: "GET /workspaces/{id}/paths", Policy: gate.User, Handler: http.HandlerFunc(s.paths), Kind: gate.Intent},
 		form("POST /workspaces", s.addWorkspace),
 		user("POST /workspaces/{id}/trust", s.trustWorkspace),
+		user("POST /workspaces/{id}/sandbox", s.confineWorkspace),
 		user("POST /workspaces/{id}/start", s.startWorkspace),
 		user("POST /workspaces/{id}/stop", s.stopWorkspace),
 		user("POST /workspaces/{id}/delete", s.deleteWorkspace),

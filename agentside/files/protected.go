@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -136,4 +137,40 @@ func swapCase(s string) string {
 		}
 		return unicode.ToUpper(r)
 	}, s)
+}
+
+// inRepository: below a .git only its own names are protected.
+func inRepository(dir string) bool { return path.Base(dir) == ".git" }
+
+// maxProtected bounds how many names Protected looks at.
+const maxProtected = 4000
+
+// Protected gives what is protected and there, for those who keep commands from it: in the Workspace's directory, and as far
+// below as few enough names are looked at, nearer ones first. What is big, and holds what others wrote, is not looked into.
+func (f *Files) Protected() []string {
+	var found []string
+	looked := 0
+	for level := []string{"."}; len(level) > 0; {
+		var next []string
+		for _, dir := range level {
+			entries, err := os.ReadDir(filepath.Join(f.dir, dir))
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				name := path.Join(dir, e.Name())
+				if looked++; looked > maxProtected {
+					return found
+				}
+				repository := e.IsDir() && f.same(e.Name(), ".git")
+				if f.isProtected(name) && !repository {
+					found = append(found, name)
+				} else if repository || e.IsDir() && !slices.Contains(skippedDirs, e.Name()) && !inRepository(dir) {
+					next = append(next, name)
+				}
+			}
+		}
+		level = next
+	}
+	return found
 }

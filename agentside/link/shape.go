@@ -15,6 +15,7 @@ type startShape struct {
 	Command    string  `json:"command"`
 	Workdir    string  `json:"workdir,omitempty"`
 	Background bool    `json:"background,omitempty"`
+	ReadOnly   bool    `json:"read_only,omitempty"`
 }
 
 type processShape struct {
@@ -33,6 +34,8 @@ type processShape struct {
 	Error     string     `json:"error,omitempty"`
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	// Sandbox is empty from an Agent that has none to tell of.
+	Sandbox chat.Sandbox `json:"sandbox"`
 }
 
 type outputShape struct {

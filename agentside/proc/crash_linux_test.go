@@ -40,7 +40,7 @@ func crash(state, dir string) error {
 		return err
 	}
 	for _, req := range crashed {
-		if _, err := m.Scope("w", dir).Start(context.Background(), req); err != nil {
+		if _, err := m.Scope("w", dir, Confinement{}).Start(context.Background(), req); err != nil {
 			return err
 		}
 	}

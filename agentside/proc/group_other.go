@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"os/exec"
+	"syscall"
 )
 
 var errUnsupported = errors.New("running commands is not supported on this system yet")
@@ -22,3 +23,5 @@ func exitOf(err error, cmd *exec.Cmd) exit {
 	}
 	return exit{code: cmd.ProcessState.ExitCode()}
 }
+
+func signalName(s syscall.Signal) string { return s.String() }

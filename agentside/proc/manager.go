@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/agentside/sandbox"
 	"holdfast/engine/chat"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Now tells how old what has ended is; nil is time.Now.
 	Now func() time.Time
+	// Sandbox confines the commands of Scopes that have a profile; nil confines none.
+	Sandbox *sandbox.Box
 	// Ended is told of a Workspace whose process has ended, and must not wait; may be nil.
 	Ended func(chat.WorkspaceID)
 	// giveUp and grace are the times of that name; 0 is the default.
@@ -115,13 +118,27 @@ type Scope struct {
 	manager   *Manager
 	workspace chat.WorkspaceID
 	dir       string
+	confine   Confinement
 }
+
+// Confinement is how the commands of a Scope are confined. The zero value confines nothing.
+type Confinement struct {
+	Profile chat.Profile
+	// Protected gives the paths below the directory that commands may only read; nil is none.
+	Protected func() []string
+}
+
+// Sandbox tells what would confine a command with this profile.
+func (s *Scope) Sandbox(p chat.Profile) chat.Sandbox { return s.manager.opts.Sandbox.Report(p) }
 
 var _ chat.Processes = (*Scope)(nil)
 
 // Scope gives the processes of a Workspace, whose directory is absolute and real.
-func (m *Manager) Scope(id chat.WorkspaceID, dir string) *Scope {
-	return &Scope{manager: m, workspace: id, dir: filepath.Clean(dir)}
+func (m *Manager) Scope(id chat.WorkspaceID, dir string, c Confinement) *Scope {
+	if c.Profile == chat.ProfileDefault {
+		c.Profile = chat.ProfileOff
+	}
+	return &Scope{manager: m, workspace: id, dir: filepath.Clean(dir), confine: c}
 }
 
 var plainName = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)
@@ -180,7 +197,7 @@ func (m *Manager) begin(p *process) {
 }
 
 func digest(req chat.ProcessStart) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t", req.Command, req.Workdir, req.Background))
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t %t", req.Command, req.Workdir, req.Background, req.ReadOnly))
 }
 
 // list gives the processes of a Workspace and Chat ("" is all), running first, newest start first.

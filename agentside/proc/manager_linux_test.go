@@ -45,7 +45,7 @@ func newBench(t *testing.T, env ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.manager, b.scope = m, m.Scope("w1", b.dir)
+	b.manager, b.scope = m, m.Scope("w1", b.dir, Confinement{})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
@@ -271,7 +271,7 @@ func TestSameStartAttaches(t *testing.T) {
 	if _, err := b.scope.Start(t.Context(), other); kindOf(err) != "not_found" {
 		t.Error(err)
 	}
-	if _, err := b.manager.Scope("w2", b.dir).Start(t.Context(), req); kindOf(err) != "not_found" {
+	if _, err := b.manager.Scope("w2", b.dir, Confinement{}).Start(t.Context(), req); kindOf(err) != "not_found" {
 		t.Error(err)
 	}
 	b.run("echo > go")
@@ -296,7 +296,7 @@ func TestChatsAreApart(t *testing.T) {
 	if list, err := b.scope.List(t.Context(), "c2"); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
-	if list, err := b.manager.Scope("w2", b.dir).List(t.Context(), ""); err != nil || len(list) != 0 {
+	if list, err := b.manager.Scope("w2", b.dir, Confinement{}).List(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
 	if err := b.scope.Signal(t.Context(), "c1", "mine", "hup"); kindOf(err) != "invalid" {

@@ -11,13 +11,9 @@ import (
 type process struct {
 	scope *Scope
 	req   chat.ProcessStart
-	// ready is closed when the spawn was tried; then err, dir, pid, start and startedAt are set for good.
-	ready     chan struct{}
-	err       error
-	dir       string
-	pid       int
-	start     int64
-	startedAt time.Time
+	// ready is closed when the spawn was tried; then begun is set for good.
+	ready chan struct{}
+	begun
 
 	buffer *buffer
 	// holders is how many wait for the output; the Manager's mu guards it.
@@ -25,6 +21,16 @@ type process struct {
 	// mu guards record.
 	mu     sync.Mutex
 	record *record
+}
+
+// begun is what came of a spawn.
+type begun struct {
+	err       error
+	dir       string
+	pid       int
+	start     int64
+	startedAt time.Time
+	leader    leader
 }
 
 func (p *process) isIn(s *Scope, id chat.ID) bool {
@@ -46,7 +52,7 @@ func (p *process) info() chat.ProcessInfo {
 
 func (p *process) infoAt(ended bool, e exit) chat.ProcessInfo {
 	info := chat.ProcessInfo{ID: p.req.ID, ChatID: p.req.ChatID, Command: p.req.Command, Workdir: p.dir, Background: p.req.Background,
-		PID: p.pid, BootID: bootID(), StartTime: p.start, Running: !ended, StartedAt: p.startedAt}
+		PID: p.pid, BootID: bootID(), StartTime: p.start, Sandbox: p.leader.holds, Running: !ended, StartedAt: p.startedAt}
 	if ended {
 		info.ExitCode, info.Signal, info.Error, info.EndedAt = e.code, e.signal, e.err, &e.at
 	}

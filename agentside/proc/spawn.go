@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -48,19 +47,15 @@ func (m *Manager) launch(p *process) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(Shell(m.opts.Environ), "-c", p.req.Command)
-	cmd.Dir, cmd.Env = p.dir, environ(m.opts.Environ, p.req, p.dir)
-	cmd.Stdout, cmd.Stderr = w, w
-	ownGroup(cmd)
+	argv := []string{Shell(m.opts.Environ), "-c", p.req.Command}
 	p.startedAt = m.opts.Now()
-	err = cmd.Start()
+	err = m.lead(p, argv, w)
 	err = errors.Join(err, w.Close())
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
-	p.pid = cmd.Process.Pid
 	p.start = startTime(p.pid)
-	m.running.Go(func() { m.run(p, cmd, r) })
+	m.running.Go(func() { m.run(p, r) })
 	return nil
 }
 
@@ -100,10 +95,10 @@ func cause(err error) error {
 }
 
 // run stays with a process to its end and then with what it left.
-func (m *Manager) run(p *process, cmd *exec.Cmd, r *os.File) {
+func (m *Manager) run(p *process, r *os.File) {
 	copied := make(chan error, 1)
 	go func() { copied <- m.copyOutput(p, r) }()
-	end := exitOf(cmd.Wait(), cmd)
+	end := p.leader.wait()
 	// Whoever else holds the pipe must not keep the reader for longer.
 	late := time.NewTimer(m.opts.giveUp)
 	defer late.Stop()
@@ -118,6 +113,9 @@ func (m *Manager) run(p *process, cmd *exec.Cmd, r *os.File) {
 	m.touch(p)
 	m.opts.Ended(p.scope.workspace)
 	m.after(p, r, held, late.C)
+	if err := p.leader.reap(); err != nil {
+		m.opts.Log.Warn("the helper of a process did not end well", "process", p.req.ID, "error", err)
+	}
 	if err := r.Close(); err != nil {
 		m.opts.Log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)
 	}

@@ -16,6 +16,26 @@ const (
 	ProfileOff Profile = "off"
 )
 
+// Known says whether there is such a profile.
+func (p Profile) Known() bool {
+	switch p {
+	case ProfileDefault, ProfileReadOnly, ProfileWorkspace, ProfileNetwork, ProfileOff:
+		return true
+	}
+	return false
+}
+
+// Profile is how far commands are confined in the Workspace: what its owner chose, else not at all where they are trusted.
+func (w WorkspaceRecord) Profile() Profile {
+	switch {
+	case w.Sandbox != ProfileDefault:
+		return w.Sandbox
+	case w.Trusted:
+		return ProfileOff
+	}
+	return ProfileWorkspace
+}
+
 // SandboxLevel is what a machine can hold a command to, as it was measured.
 type SandboxLevel string
 

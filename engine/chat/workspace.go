@@ -15,7 +15,9 @@ type WorkspaceRecord struct {
 	// AgentID is the Agent of a Workspace of kind agent; "" until one has enrolled, and for others.
 	AgentID AgentID `json:"agent_id,omitempty"`
 	// Trusted: commands run without asking. Only admins set it.
-	Trusted   bool      `json:"trusted"`
+	Trusted bool `json:"trusted"`
+	// Sandbox is the profile that its owner chose; see Profile.
+	Sandbox   Profile   `json:"sandbox,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	// State changes by NextWorkspace alone; see Standing.
 	State WorkspaceState `json:"state,omitempty"`
@@ -226,6 +228,8 @@ type ProcessStart struct {
 	Command    string
 	Workdir    string
 	Background bool
+	// ReadOnly asks for the read-only profile where there is a sandbox, whatever the Workspace has.
+	ReadOnly bool
 }
 
 // ProcessInfo is a process as a list shows it.
@@ -245,6 +249,8 @@ type ProcessInfo struct {
 	Error     string
 	StartedAt time.Time
 	EndedAt   *time.Time
+	// Sandbox is what confines it.
+	Sandbox Sandbox
 }
 
 // ProcessOutput is what a process printed: all of it, or head and tail around a gap line.

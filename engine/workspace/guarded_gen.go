@@ -45,6 +45,11 @@ func (g *Guarded) Paths(ctx context.Context, p chat.Principal, in PathsInput) ([
 	return account.Run(ctx, g.guard, "workspace.Paths", policyPaths, p, in, g.room.Paths)
 }
 
+// Sandbox is Room.Sandbox under policySandbox.
+func (g *Guarded) Sandbox(ctx context.Context, p chat.Principal, in SandboxInput) (SandboxOutput, error) {
+	return account.Run(ctx, g.guard, "workspace.Sandbox", policySandbox, p, in, g.room.Sandbox)
+}
+
 // Start is Room.Start under policyStart.
 func (g *Guarded) Start(ctx context.Context, p chat.Principal, in StartInput) (chat.WorkspaceRecord, error) {
 	return account.Run(ctx, g.guard, "workspace.Start", policyStart, p, in, g.room.Start)

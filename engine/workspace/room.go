@@ -148,9 +148,10 @@ type UpdateInput struct {
 	ID      chat.WorkspaceID `json:"-"`
 	Name    *string          `json:"name,omitempty"`
 	Trusted *bool            `json:"trusted,omitempty"`
+	Sandbox *chat.Profile    `json:"sandbox,omitempty"`
 }
 
-// Update renames a Workspace or sets its trust.
+// Update renames a Workspace, sets its trust or how far its commands are confined.
 func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (chat.WorkspaceRecord, error) {
 	name := ""
 	if in.Name != nil {
@@ -159,11 +160,17 @@ func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (ch
 			return chat.WorkspaceRecord{}, err
 		}
 	}
+	if in.Sandbox != nil && !in.Sandbox.Known() {
+		return chat.WorkspaceRecord{}, chat.Invalid("sandbox", "must be read-only, workspace, network or off, or empty for what the workspace has by itself")
+	}
 	var out chat.WorkspaceRecord
 	err := r.store.Update(ctx, func(tx *kv.Tx) error {
 		w, err := record(tx, in.ID)
 		if err != nil {
 			return err
+		}
+		if in.Sandbox != nil {
+			w.Sandbox = *in.Sandbox
 		}
 		if in.Trusted != nil {
 			w.Trusted = *in.Trusted

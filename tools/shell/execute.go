@@ -50,18 +50,8 @@ type executeResult struct {
 	Note                string     `json:"note,omitempty"`
 	ProcessID           string     `json:"process_id,omitempty"`
 	BackgroundProcessID string     `json:"background_process_id,omitempty"`
-	Sandbox             sandbox    `json:"sandbox"`
-}
-
-// sandbox says what confines a command, and what is open to it all the same.
-type sandbox struct {
-	Level   string   `json:"level"`
-	Profile string   `json:"profile"`
-	Open    []string `json:"open"`
-}
-
-func noSandbox() sandbox {
-	return sandbox{Level: "none", Profile: "off", Open: []string{"files", "network"}}
+	// Sandbox says what confines the command.
+	Sandbox chat.Sandbox `json:"sandbox"`
 }
 
 // order is what a Call asks for.
@@ -145,7 +135,7 @@ func (w watched) start(ctx context.Context, ordered order) (chat.ProcessInfo, er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.o.Snapshot)
 	defer cancel()
 	req := chat.ProcessStart{ID: w.id, ChatID: w.env.ChatID, Command: ordered.command, Workdir: ordered.workdir,
-		Background: ordered.background}
+		Background: ordered.background, ReadOnly: w.env.Mode == chat.ModePlan}
 	info, err := w.processes().Start(ctx, req)
 	if err == nil || processKind(err) != "" {
 		return info, err
@@ -153,10 +143,18 @@ func (w watched) start(ctx context.Context, ordered order) (chat.ProcessInfo, er
 	return w.processes().Start(ctx, req)
 }
 
+// confinement is what a Workspace says of a process; one that says nothing confines nothing.
+func confinement(info chat.ProcessInfo) chat.Sandbox {
+	if info.Sandbox.Level == "" {
+		return chat.NoSandbox()
+	}
+	return info.Sandbox
+}
+
 func (e execute) inBackground(w watched, ordered order, info chat.ProcessInfo) chat.Result {
 	return answer.Of(
 		executeResult{Success: true, Note: notes(ordered.note, "started in the background; read its output with process_output"),
-			BackgroundProcessID: w.id, Sandbox: noSandbox()},
+			BackgroundProcessID: w.id, Sandbox: confinement(info)},
 		chat.ExecuteDetail{Command: ordered.command, Workdir: info.Workdir, ProcessID: w.id, Running: true, Background: true,
 			ExitCode: -1})
 }
@@ -169,7 +167,7 @@ func (e execute) inForeground(ctx context.Context, w watched, ordered order, inf
 	close(ended)
 	following.Wait()
 
-	r := executeResult{Success: out.ExitCode == 0, ExitCode: out.ExitCode, Note: ordered.note, Sandbox: noSandbox()}
+	r := executeResult{Success: out.ExitCode == 0, ExitCode: out.ExitCode, Note: ordered.note, Sandbox: confinement(info)}
 	interrupted := false
 	switch {
 	case err != nil:

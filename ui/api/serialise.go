@@ -162,11 +162,6 @@ func shownProbe(p *chat.Probe) *client.Probe {
 		EvalSpeed: orNull(p.EvalSpeed), Findings: append([]chat.Finding{}, p.Findings...)}
 }
 
-func shownWorkspace(w *chat.WorkspaceRecord) client.Workspace {
-	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, AgentID: w.AgentID, Trusted: w.Trusted,
-		State: w.Standing(), CreatedAt: client.At(w.CreatedAt)}
-}
-
 func timeOrNil(t *client.Time) *time.Time {
 	if t == nil {
 		return nil

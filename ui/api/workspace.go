@@ -18,7 +18,7 @@ func (a *API) workspaceEndpoints() []endpoint {
 			"caller has of this folder already, as it is.", in: client.WorkspaceCreate{}, handler: answer(a, http.StatusCreated, a.createWorkspace),
 			out: map[int]any{http.StatusCreated: client.Workspace{}, http.StatusOK: client.Workspace{}}},
 		{method: http.MethodGet, path: one, summary: "Get a workspace.", handler: answer(a, http.StatusOK, a.getWorkspace), out: record},
-		{method: http.MethodPatch, path: one, summary: "Rename a workspace, or set its trust (admin).", in: client.WorkspaceUpdate{},
+		{method: http.MethodPatch, path: one, summary: "Rename a workspace, choose how its commands are confined, or set its trust (admin).", in: client.WorkspaceUpdate{},
 			handler: answer(a, http.StatusOK, a.updateWorkspace), out: record},
 		{method: http.MethodPost, path: one + "/start", summary: "Let a stopped workspace run again.",
 			handler: answer(a, http.StatusOK, a.startWorkspace), out: record},
@@ -35,7 +35,11 @@ func (a *API) listWorkspaces(q *request, _ none) (client.WorkspacePage, error) {
 	all, err := a.o.Workspaces.List(q.ctx(), q.who, workspace.ListInput{})
 	out := client.WorkspacePage{Workspaces: make([]client.Workspace, 0, len(all))}
 	for i := range all {
-		out.Workspaces = append(out.Workspaces, shownWorkspace(&all[i]))
+		one, err := a.shownWorkspace(q, &all[i], nil)
+		if err != nil {
+			return out, err
+		}
+		out.Workspaces = append(out.Workspaces, one)
 	}
 	return out, err
 }
@@ -46,30 +50,40 @@ func (a *API) createWorkspace(q *request, in client.WorkspaceCreate) (client.Wor
 	if out.Existing {
 		q.status = http.StatusOK
 	}
-	return shownWorkspace(&out.Workspace), err
+	return a.shownWorkspace(q, &out.Workspace, err)
 }
 
 func (a *API) getWorkspace(q *request, _ none) (client.Workspace, error) {
 	w, err := a.o.Workspaces.Get(q.ctx(), q.who, workspace.GetInput{ID: workspaceID(q)})
-	return shownWorkspace(&w), err
+	return a.shownWorkspace(q, &w, err)
 }
 
 func (a *API) updateWorkspace(q *request, in client.WorkspaceUpdate) (client.Workspace, error) {
-	w, err := a.o.Workspaces.Update(q.ctx(), q.who, workspace.UpdateInput{ID: workspaceID(q), Name: in.Name, Trusted: in.Trusted})
-	return shownWorkspace(&w), err
+	w, err := a.o.Workspaces.Update(q.ctx(), q.who, workspace.UpdateInput{ID: workspaceID(q), Name: in.Name, Trusted: in.Trusted, Sandbox: in.Sandbox})
+	return a.shownWorkspace(q, &w, err)
 }
 
 func (a *API) startWorkspace(q *request, _ none) (client.Workspace, error) {
 	w, err := a.o.Workspaces.Start(q.ctx(), q.who, workspace.StartInput{ID: workspaceID(q)})
-	return shownWorkspace(&w), err
+	return a.shownWorkspace(q, &w, err)
 }
 
 func (a *API) stopWorkspace(q *request, _ none) (client.Workspace, error) {
 	w, err := a.o.Workspaces.Stop(q.ctx(), q.who, workspace.StopInput{ID: workspaceID(q)})
-	return shownWorkspace(&w), err
+	return a.shownWorkspace(q, &w, err)
 }
 
 func (a *API) deleteWorkspace(q *request, _ none) (none, error) {
 	_, err := a.o.Workspaces.Delete(q.ctx(), q.who, workspace.DeleteInput{ID: workspaceID(q)})
 	return none{}, err
+}
+
+// shownWorkspace is a record with what confines its commands.
+func (a *API) shownWorkspace(q *request, w *chat.WorkspaceRecord, err error) (client.Workspace, error) {
+	if err != nil {
+		return client.Workspace{}, err
+	}
+	held, err := a.o.Workspaces.Sandbox(q.ctx(), q.who, workspace.SandboxInput{ID: w.ID})
+	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, AgentID: w.AgentID, Trusted: w.Trusted,
+		State: w.Standing(), Sandbox: held.Sandbox, CreatedAt: client.At(w.CreatedAt)}, err
 }

@@ -80,12 +80,12 @@ func modelForm(id string) []view.FieldGroup {
 
 func workspaces(p view.Page) view.WorkspacesPage {
 	return view.WorkspacesPage{Page: p, Note: note(), Admin: true, Spaces: []view.Workspace{
-		{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14, State: chat.WorkspaceRunning},
-		{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3, State: chat.WorkspaceStopped},
-		{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, State: chat.WorkspaceOffline, Problem: "The folder is not there."},
-		{ID: "w4", Name: "harbour", Directory: "/home/ingrid/workspaces/harbour", State: chat.WorkspaceSetup},
-		{ID: "w5", Name: "moon", Directory: "/home/ingrid/workspaces/moon", State: chat.WorkspaceSetupFailed, Problem: "npm: command not found"},
-		{ID: "w6", Name: "waves", Directory: "/home/ingrid/workspaces/waves", State: chat.WorkspaceStopping},
+		{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14, State: chat.WorkspaceRunning, Sandbox: chat.NoSandbox()},
+		{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3, State: chat.WorkspaceStopped, Sandbox: held(chat.SandboxFull, chat.ProfileWorkspace)},
+		{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, State: chat.WorkspaceOffline, Sandbox: held(chat.SandboxFull, chat.ProfileNetwork, "network"), Chosen: chat.ProfileNetwork, Problem: "The folder is not there."},
+		{ID: "w4", Name: "harbour", Directory: "/home/ingrid/workspaces/harbour", State: chat.WorkspaceSetup, Sandbox: held(chat.SandboxPartial, chat.ProfileWorkspace, "names of other processes", "protected files of the workspace"), Reason: "namespaces cannot be set up: operation not permitted"},
+		{ID: "w5", Name: "moon", Directory: "/home/ingrid/workspaces/moon", State: chat.WorkspaceSetupFailed, Sandbox: held(chat.SandboxNone, chat.ProfileWorkspace, "files", "network", "processes"), Reason: "this kernel has no Landlock, or has it switched off", Problem: "npm: command not found"},
+		{ID: "w6", Name: "waves", Directory: "/home/ingrid/workspaces/waves", State: chat.WorkspaceStopping, Sandbox: held(chat.SandboxFull, chat.ProfileReadOnly), Chosen: chat.ProfileReadOnly},
 	}}
 }
 
@@ -100,6 +100,10 @@ func farAgents(p view.Page) view.AgentsPage {
 			{ID: "a4", Workspace: "waves", Place: "old-box:/srv/waves", State: view.AgentVersion, Problem: "the other side speaks version 2 of the link, this one version 1; both need the same: bring both to the same release"},
 		},
 		Waiting: []view.AgentWait{{ID: "w9", Workspace: "tide-feed on the pier", Until: "15:04"}}}
+}
+
+func held(level chat.SandboxLevel, p chat.Profile, open ...string) chat.Sandbox {
+	return chat.Sandbox{Level: level, Profile: p, Open: open}
 }
 
 func tokens(p view.Page) view.TokensPage {

@@ -166,6 +166,10 @@ type Workspace struct {
 	Trusted   bool
 	Chats     int
 	State     chat.WorkspaceState
+	// Sandbox confines the commands; Reason says why it is not all there could be, Chosen what the owner chose, "" for nothing.
+	Sandbox chat.Sandbox
+	Reason  string
+	Chosen  chat.Profile
 	// Problem is why it cannot be used, "" when it can.
 	Problem string
 }

@@ -20,8 +20,10 @@ type Workspace struct {
 	// Trusted: commands run without asking.
 	Trusted bool `json:"trusted"`
 	// State is creating, setup, running, setup_failed, stopping, stopped, offline or deleted.
-	State     chat.WorkspaceState `json:"state"`
-	CreatedAt Time                `json:"created_at"`
+	State chat.WorkspaceState `json:"state"`
+	// Sandbox is what confines its commands.
+	Sandbox   chat.Sandbox `json:"sandbox"`
+	CreatedAt Time         `json:"created_at"`
 }
 
 // WorkspacePage holds the caller's Workspaces, by name.
@@ -41,6 +43,8 @@ type WorkspaceCreate struct {
 type WorkspaceUpdate struct {
 	Name    *string `json:"name,omitempty"`
 	Trusted *bool   `json:"trusted,omitempty"`
+	// Sandbox is read-only, workspace, network or off; empty is what the Workspace has by itself.
+	Sandbox *chat.Profile `json:"sandbox,omitempty"`
 }
 
 // Workspaces lists the caller's Workspaces.

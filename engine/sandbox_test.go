@@ -1,0 +1,89 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"holdfast/agentside/sandbox"
+	"holdfast/engine/chat"
+	"holdfast/engine/ollama/scripted"
+)
+
+func TestMain(m *testing.M) {
+	// Commands are confined by the program that starts them, which here is the test.
+	if len(os.Args) > 1 && os.Args[1] == sandbox.ChildCommand {
+		if err := sandbox.Child(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// measured is what this machine says of a profile.
+func (r *rig) measured(p chat.Profile) chat.Sandbox {
+	return r.places.Sandbox(chat.WorkspaceRecord{Kind: chat.WorkspaceLocal, Sandbox: p})
+}
+
+// said gives the sandbox that the Result of an execute names.
+func sandboxOf(t *testing.T, result json.RawMessage) chat.Sandbox {
+	t.Helper()
+	var out struct{ Sandbox chat.Sandbox }
+	if err := json.Unmarshal(result, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Sandbox
+}
+
+// TestFullySandboxedCommandsDoNotAsk: they run at once and their Result says what held them; at every lesser measure they ask.
+func TestFullySandboxedCommandsDoNotAsk(t *testing.T) {
+	for _, c := range []struct {
+		profile chat.Profile
+		ran     string
+	}{{chat.ProfileWorkspace, "x\n"}, {chat.ProfileReadOnly, "(none)"}, {chat.ProfileNetwork, "x\n"}, {chat.ProfileOff, "x\n"}} {
+		t.Run(string(c.profile), func(t *testing.T) {
+			r := newRig(t, setup{place: true, untrusted: true, sandbox: c.profile, model: scripted.Model{Answer: answers(
+				scripted.Calls(toolCall("execute", `{"command":"echo x > ran"}`)), scripted.Text("done"))}})
+			want := r.measured(c.profile)
+			t.Logf("measured %+v", want)
+			id := r.create("go")
+			if !want.Full() {
+				v := r.asks(id)
+				if err := r.answer(id, v.Chat.Outstanding[0].Call.ID, "allow_once", ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			v := r.rest(id)
+			got := sandboxOf(t, v.Messages[2].Content[0].Result)
+			if got.Level != want.Level || got.Profile != want.Profile || len(got.Open) != len(want.Open) {
+				t.Errorf("the result says %+v, measured %+v", got, want)
+			}
+			if want.Level != chat.SandboxNone && r.read("ran") != c.ran || want.Level == chat.SandboxNone && r.read("ran") != "x\n" {
+				t.Errorf("ran %q at %s", r.read("ran"), want.Level)
+			}
+		})
+	}
+}
+
+// TestPlanModeRunsCommandsReadOnly: where the sandbox keeps a command from writing it runs without asking.
+func TestPlanModeRunsCommandsReadOnly(t *testing.T) {
+	r := newRig(t, setup{place: true, sandbox: chat.ProfileNetwork, model: scripted.Model{Answer: inPlan(toolCall("execute", `{"command":"echo x > ran; echo read"}`))}})
+	want := r.measured(chat.ProfileReadOnly)
+	id := r.plans("go")
+	if !want.Full() {
+		if v := r.asks(id); len(v.Chat.Outstanding) != 1 {
+			t.Errorf("%+v", v.Chat)
+		}
+		return
+	}
+	v := r.rest(id)
+	if r.read("ran") != "(none)" {
+		t.Error("a command wrote in plan mode")
+	}
+	if got := sandboxOf(t, v.Messages[2].Content[0].Result); got.Profile != chat.ProfileReadOnly {
+		t.Errorf("%+v\n%s", got, transcript(v.Messages))
+	}
+}
