@@ -280,6 +280,11 @@ func (m *Manager) roots(sources []source, dir string) (roots []root, problems []
 				continue
 			}
 			r.within = within
+		} else if _, in := below(filepath.Clean(dir), s.path); in && s.relative != "" {
+			// What the environment names inside the working directory may be a link that the repository brought.
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				r.within = real
+			}
 		}
 		roots = append(roots, r)
 	}

@@ -87,6 +87,13 @@ func TestCase21SeedsOfTheEnvironment(t *testing.T) {
 	if b := find(t, s.Resources, "team/brew"); b.SourcePath != dir+"/team" || b.Status != chat.ResourceOK {
 		t.Errorf("%+v", b)
 	}
+	// What the environment names in the working directory does not lead out of it.
+	trap := tree(t, map[string]string{"team": "-> " + other + "/team"})
+	check(t, m.SetDir(t.Context(), trap))
+	s = until(t, m, "the reason", func(s chat.Snapshot) bool { return strings.Contains(s.Error, "leads outside") })
+	if holdsText("tea")(s) {
+		t.Errorf("%+v", s.Resources)
+	}
 	check(t, m.SetDir(t.Context(), other))
 	s = until(t, m, "the skills of the other directory", holdsText("tea"))
 	if holdsText("brew")(s) {
