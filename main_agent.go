@@ -31,7 +31,9 @@ type agentOptions struct {
 	pins                list
 	insecure, unit      bool
 	state               string
-	log                 logOptions
+	// listen is a loopback port for the commands beside the Agent, "" for its socket.
+	listen string
+	log    logOptions
 }
 
 // isAgent says whether the arguments ask for an Agent.
@@ -50,7 +52,8 @@ func parseAgent(args []string, stderr io.Writer) (agentOptions, error) {
 	flags.StringVar(&o.enrolFile, "enrol-file", "", "file with the enrolment token, - for standard input (default the variable HOLDFAST_ENROL_TOKEN)")
 	flags.BoolVar(&o.insecure, "insecure-http", false, "reach another machine over plain http")
 	flags.BoolVar(&o.unit, "unit", false, "print a systemd unit that starts this agent, and do nothing else")
-	flags.StringVar(&o.state, "state", "", "directory for the agent's key (default "+defaultState()+")")
+	flags.StringVar(&o.state, "state", "", "directory for the agent's key (default "+cli.DefaultAgentState()+")")
+	flags.StringVar(&o.listen, "listen", "", "loopback address for the commands beside the agent (default the socket agent.sock in the state directory)")
 	flags.StringVar(&o.log.level, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
 	flags.StringVar(&o.log.format, "log-format", "auto", "auto, text or json")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -63,26 +66,11 @@ func parseAgent(args []string, stderr io.Writer) (agentOptions, error) {
 	if flags.NArg() > 0 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--agent takes no arguments, got " + flags.Arg(0)}
 	}
-	o.state = firstOf(o.state, defaultState())
+	o.state = firstOf(o.state, cli.DefaultAgentState())
 	if o.url == "" || o.dir == "" || o.state == "" {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "usage: holdfast --agent --url URL --dir DIR [--pin sha256:HEX] [--enrol-file FILE]"}
 	}
 	return o, nil
-}
-
-// defaultState is where an Agent keeps its key; "" on a machine that knows no home.
-func defaultState() string {
-	if all := filepath.SplitList(os.Getenv("STATE_DIRECTORY")); len(all) > 0 && all[0] != "" {
-		return all[0]
-	}
-	if home := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, "holdfast-agent")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(home, ".local", "state", "holdfast-agent")
 }
 
 func (o agentOptions) dialling() (link.Dialling, error) {
@@ -138,7 +126,12 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
 	}
-	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Log: log})
+	local, err := o.listenBeside(ctx)
+	if err != nil {
+		return err
+	}
+	defer local.listener.Close()
+	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Log: log, Environ: append(os.Environ(), "HOLDFAST_AGENT_URL="+local.url)})
 	if err != nil {
 		return err
 	}
@@ -161,7 +154,7 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if identity, err = o.enrol(ctx, dial, identity, dir, stdin, stdout); err != nil {
 		return err
 	}
-	return o.run(ctx, places, dial, identity, dir, stdout, log)
+	return o.run(ctx, places, local, dial, identity, dir, stdout, log)
 }
 
 // enrol uses a token, which one that has enrolled already needs only to enrol anew.
@@ -227,7 +220,7 @@ func (o agentOptions) token(enrolled bool, stdin io.Reader, stdout io.Writer) (s
 	return strings.TrimSpace(string(text)), nil
 }
 
-func (o agentOptions) run(ctx context.Context, places *agentside.Workspaces, dial link.Dialling, i link.Identity, dir string, stdout io.Writer, log *slog.Logger) error {
+func (o agentOptions) run(ctx context.Context, places *agentside.Workspaces, local *beside, dial link.Dialling, i link.Identity, dir string, stdout io.Writer, log *slog.Logger) error {
 	ws, err := places.Open(ctx, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir})
 	if err != nil {
 		return err
@@ -238,6 +231,7 @@ func (o agentOptions) run(ctx context.Context, places *agentside.Workspaces, dia
 		return err
 	}
 	defer end()
+	defer local.serve(files, log)()
 	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: link.NewAPI(ws, boot), Log: log,
 		Stats: func() chat.AgentStats { return machineStats(ctx, ws, dir) },
 		Push: func(ctx context.Context, to *link.Pusher) error {
