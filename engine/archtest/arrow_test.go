@@ -24,6 +24,8 @@ var arrowTable = []arrow{
 	{"engine/guardgen", nil, "a program that reads source; it runs before the rooms compile"},
 	{"engine/archtest", nil, "it judges the rooms from outside"},
 	{"engine/argument", []string{"engine/chat"}, "pure: a Call's arguments against a schema"},
+	{"engine/command", nil, "pure: a command line, read as a shell reads it"},
+	{"engine/permit", []string{"engine/command"}, "pure: rules and a Call give a decision, wherever the rules are kept"},
 	{"engine/prompt", []string{"engine/chat"}, "pure: the same Chat gives the same request, whatever store or server is there"},
 	{"engine/slot", []string{"engine/chat"}, "a queue of calls; it knows their class, not their server"},
 	{"engine/thought", nil, "pure: text in, reasoning and text out"},
