@@ -67,7 +67,7 @@ func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) vi
 		}
 	}
 	out.Agents, out.Parent = agentsView(v), parentView(v.Parent)
-	out.Context = view.Context{ChatID: string(c.ID), Dirty: c.Pinned().Dirty(), Fixed: c.Archived}
+	out.Context = view.Context{ChatID: string(c.ID), Dirty: v.Workspace != nil && c.Pinned().Dirty(), Fixed: c.Archived}
 	out.Dock = s.dock(v, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))
 	return out
 }

@@ -22,6 +22,7 @@ func (s *Site) contextRoutes(user func(string, http.HandlerFunc) gate.Route) []g
 	return []gate.Route{
 		user("GET /workspaces/{id}/context", s.contextPage),
 		user("GET /workspaces/{id}/context/text", s.contextText),
+		{Pattern: "GET /workspaces/{id}/skills", Policy: gate.User, Handler: http.HandlerFunc(s.skills), Kind: gate.Intent},
 		user("POST /workspaces/{id}/context/resync", s.resyncContext),
 		user("POST /workspaces/{id}/context/sources", s.addSource),
 		user("POST /workspaces/{id}/context/sources/remove", s.removeSource),
@@ -97,6 +98,29 @@ func (s *Site) contextText(w http.ResponseWriter, r *http.Request) {
 	}
 	s.document(w, r, http.StatusOK, view.ContextTextDocument(view.ContextTextPage{Page: s.page(path.Base(got.Resource.Source)), Note: s.serverNote(ctx, p),
 		Path: got.Resource.Source, About: about, Back: "/workspaces/" + string(id) + "/context", Text: text.Reveal(string(got.Content))}))
+}
+
+// skillsShown is how many skills a list for the composer has.
+const skillsShown = 12
+
+// skills answers with those that what was typed after a slash may mean.
+func (s *Site) skills(w http.ResponseWriter, r *http.Request) {
+	v, err := s.o.Contexts.Place(r.Context(), gate.Principal(r.Context()), snapshot.PlaceInput{ID: chat.WorkspaceID(r.PathValue("id"))})
+	problem := ""
+	if err != nil {
+		if !readableError(err) {
+			gate.WriteError(w, r, err)
+			return
+		}
+		problem = sentence(err)
+	}
+	var found []view.Resource
+	for _, it := range v.Items {
+		if it.Kind == chat.ResourceSkill && it.Status == chat.ResourceOK && strings.Contains(it.Name, r.FormValue("q")) && len(found) < skillsShown {
+			found = append(found, view.Resource{Path: it.Name, About: it.Description})
+		}
+	}
+	s.fragment(w, r, view.SkillChoices(found, problem))
 }
 
 func (s *Site) resyncContext(w http.ResponseWriter, r *http.Request) {
@@ -267,7 +291,7 @@ func resourceView(v snapshot.View, it snapshot.Item) view.Resource {
 		if h.Characters > 0 {
 			parts = append(parts, view.Count(h.Characters, "invisible character"))
 		}
-		out.Notes = append(out.Notes, strings.Join(parts, " and ")+" are not sent")
+		out.Notes = append(out.Notes, "Not sent: "+strings.Join(parts, " and "))
 	}
 	if it.Status == chat.ResourceOK && (it.Kind == chat.ResourceInstructionFile || it.Kind == chat.ResourceSkill) {
 		q := url.Values{"resource": {it.ID()}}

@@ -17,6 +17,7 @@ import (
 // callArgs are the fields of all our Tools' arguments that a row shows.
 type callArgs struct {
 	Path      string          `json:"path"`
+	Name      string          `json:"name"`
 	Pattern   string          `json:"pattern"`
 	Glob      string          `json:"glob"`
 	Kind      string          `json:"kind"`
@@ -53,6 +54,10 @@ func describeCall(tool string, raw json.RawMessage) view.Row {
 		return r
 	case "execute":
 		return view.Row{Kind: view.RowRun, Target: oneLine(a.Command)}
+	case "read_skill":
+		return view.Row{Kind: view.RowSkill, Target: a.Name}
+	case "read_skill_file":
+		return view.Row{Kind: view.RowSkill, Target: a.Name, In: a.Path}
 	case "process_output":
 		return view.Row{Kind: view.RowOutput, Target: a.ProcessID}
 	case "ask_user_question":
@@ -186,6 +191,8 @@ func describeResult(r *view.Row, p *chat.Part) {
 		}
 	case view.RowAgent:
 		agentResult(r, p)
+	case view.RowSkill:
+		r.Out = "read"
 	case view.RowAsk, view.RowPlan:
 		r.Out = "shown to you"
 	case view.RowSummary:

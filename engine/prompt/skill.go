@@ -10,7 +10,7 @@ import (
 // SkillTool is the Tool that reads a skill; without it there is no list of skills.
 const SkillTool = "read_skill"
 
-const skillsHead = "Skills of this workspace. Read one with " + SkillTool + " before doing what it describes."
+const skillsHead = "Skills of this workspace. Read one with " + SkillTool + " before doing what it describes. A message that begins with /name asks for that skill."
 
 // shortDescription is how much of a description stands in a list that has no room for whole ones, in runes.
 const shortDescription = 100

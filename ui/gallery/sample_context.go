@@ -12,7 +12,7 @@ func resources() []view.Resource {
 	return []view.Resource{
 		{Path: "AGENTS.md", About: "How we build and test tidewatch", Kind: "instruction", Icon: file, Size: "4.1 KB", Share: "4 % of the window", Status: "ok", Change: "changed", Text: "/gallery/"},
 		{Path: "internal/render/AGENTS.md", About: "Golden files: how to renew them", Kind: "instruction", Icon: file, Size: "1.2 KB", Share: "1 % of the window", Status: "ok", Text: "/gallery/",
-			Notes: []string{"2 hidden comments and 14 invisible characters are not sent"}},
+			Notes: []string{"Not sent: 2 hidden comments and 14 invisible characters"}},
 		{Path: "CLAUDE.md", About: "Long notes", Kind: "instruction", Icon: file, Size: "60.0 KB", Share: "17 % of the window", Status: "ok", Text: "/gallery/", Notes: []string{"41.2 KB of it have no room in this window; the model is told"}},
 		{Path: "docs/CLAUDE.md", Kind: "instruction", Icon: file, Size: "71.4 KB", Status: "oversize", Notes: []string{"Over 64 KB; shorten it or split it into skills"}},
 		{Path: "vendor-notes/AGENTS.md", Kind: "instruction", Icon: file, Size: "–", Status: "unreadable", Notes: []string{"Permission denied"}},
@@ -54,7 +54,7 @@ func contextText(p view.Page) view.ContextTextPage {
 
 // contexts are the tab beside a chat, in its states.
 func contexts() []specimen {
-	panel := func(c view.Context) []templ.Component { return []templ.Component{view.ContextBody(c)} }
+	panel := func(c view.Context) []templ.Component { return []templ.Component{view.ContextColumn(c)} }
 	archived := dirtyContext("c")
 	archived.Fixed, archived.CanLook, archived.Items = true, false, archived.Items[:2]
 	away := contextOf("c")

@@ -63,6 +63,8 @@ func rows() []view.Row {
 		{Kind: view.RowRead, Path: "feed/fetch.go", Out: "lines 1–96", Took: "0.1 s", Fetch: "/gallery/row/source"},
 		{Kind: view.RowRead, State: view.RowRunning, Path: "internal/render/stationpage/testdata/golden/live_reading_component_when_station_is_away.html", Out: "running", Since: ago(3 * time.Second)},
 		{Kind: view.RowRead, State: view.RowFailed, Path: "assets/logo.png", Out: "a PNG, 48 KB", Took: "0.1 s", Fetch: "/gallery/row/refused"},
+		{Kind: view.RowSkill, Target: "release-notes", Out: "read", Took: "0.1 s", Fetch: "/gallery/row/none"},
+		{Kind: view.RowSkill, State: view.RowFailed, Target: "release-notes", In: "../secret", Out: ".. is refused", Took: "0.1 s", Fetch: "/gallery/row/refused"},
 		{Kind: view.RowList, Path: "feed/", Out: "6 entries", Took: "0.1 s", Fetch: "/gallery/row/list"},
 		{Kind: view.RowSearch, Target: `temporary\(err\)`, Out: "nothing found", Took: "0.3 s"},
 		{Kind: view.RowSearch, Target: "Fetch(", In: "in **/*.go", Out: "4 matches in 3 files", Took: "0.2 s", Fetch: "/gallery/row/search"},
@@ -165,7 +167,8 @@ func rests() []specimen {
 	for _, r := range []string{"interrupted", "may_have_run", "cut_twice", "step_cap", "length", "archived"} {
 		out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: r}))
 	}
-	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}), view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", WithParent: true}))
+	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}), view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", WithParent: true}),
+		view.RestNote(view.Rest{ChatID: "1", Warnings: []string{"The workspace's instructions and skills could not be read in time. This turn goes on without the newest ones."}}))
 	return []specimen{{"All reasons", "is-flat", out}}
 }
 

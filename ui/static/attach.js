@@ -142,8 +142,9 @@ const space = () => $('pick-workspace_id')?.value
 let asked = null, wait = 0
 function token() {
   const area = $('composer-text'), before = area.value.slice(0, area.selectionStart)
-  const found = area.selectionStart === area.selectionEnd && /(?:^|\s)@([^\s@]*)$/.exec(before)
-  return found && { query: found[1], from: area.selectionStart - found[1].length - 1, to: area.selectionStart }
+  // A slash at the very beginning asks for a skill.
+  const found = area.selectionStart === area.selectionEnd && (/(?:^|\s)@([^\s@]*)$/.exec(before) || /^\/([a-z0-9:-]*)$/.exec(before))
+  return found && { query: found[1], skill: before[0] === '/' && !/\s/.test(before), from: area.selectionStart - found[1].length - 1, to: area.selectionStart }
 }
 function hide() {
   asked?.abort()
@@ -156,17 +157,20 @@ function look() {
   clearTimeout(wait)
   const at = token()
   if (!at || !space()) return hide()
-  wait = setTimeout(() => list(at.query), 120)
+  wait = setTimeout(() => list(at.query, at.skill ? '/skills' : '/paths'), 120)
 }
-async function list(query) {
+async function list(query, kind) {
   asked?.abort()
   asked = new AbortController()
-  const res = await fetch('/workspaces/' + encodeURIComponent(space()) + '/paths?q=' + encodeURIComponent(query), { headers: { Accept: 'text/html' }, signal: asked.signal }).catch(() => null)
+  const res = await fetch('/workspaces/' + encodeURIComponent(space()) + kind + '?q=' + encodeURIComponent(query), { headers: { Accept: 'text/html' }, signal: asked.signal }).catch(() => null)
   if (!res?.ok || token()?.query !== query) return
   $('paths').innerHTML = await res.text()
   if (!$('paths').matches(':popover-open')) $('paths').showPopover()
   const found = options()
-  say(found.length + (found.length === 1 ? ' file' : ' files'))
+  // A path that begins with a slash is not a skill.
+  if (kind === '/skills' && !found.length && query) return hide()
+  const noun = kind === '/skills' ? ' skill' : ' file'
+  say(found.length + noun + (found.length === 1 ? '' : 's'))
   $('composer-text').setAttribute('aria-autocomplete', 'list')
   $('composer-text').setAttribute('aria-controls', 'paths')
   mark(found[0])
@@ -195,8 +199,8 @@ function choosing(e) {
 function take(path) {
   const at = token(), area = $('composer-text')
   hide()
-  if (at) area.setRangeText(path + ' ', at.from, at.to, 'end')
-  nameFile(path)
+  if (at) area.setRangeText((at.skill ? '/' : '') + path + ' ', at.from, at.to, 'end')
+  if (!at?.skill) nameFile(path)
   area.focus()
   area.dispatchEvent(new Event('input', { bubbles: true }))
 }

@@ -139,6 +139,7 @@ const (
 	RowOther   RowKind = "Call"
 	RowSummary RowKind = "Fold"
 	RowAgent   RowKind = "Agent"
+	RowSkill   RowKind = "Skill"
 	RowAsk     RowKind = "Ask"
 	RowPlan    RowKind = "Plan"
 )
@@ -222,6 +223,8 @@ type Rest struct {
 	Reason     string
 	Queued     int
 	WithParent bool
+	// Warnings say what the Turn went on without.
+	Warnings []string
 }
 
 // Failure is the error that ended a Turn. ID is found in the log.

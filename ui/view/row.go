@@ -38,6 +38,8 @@ func rowIcon(k RowKind) string {
 		return "i-wrench"
 	case RowAgent:
 		return "i-sub"
+	case RowSkill:
+		return "i-read"
 	case RowAsk:
 		return "i-comment"
 	case RowPlan:
