@@ -63,7 +63,8 @@ func prove(conn net.Conn, id chat.AgentID, key ed25519.PrivateKey, appliance Pee
 		return fmt.Errorf("read the challenge: %w", err)
 	}
 	if _, err := conn.Write(ed25519.Sign(key, proofText(nonce, id, appliance))); err != nil {
-		return fmt.Errorf("send the proof: %w", err)
+		// The other side may have read it and hung up before the write came back.
+		return fmt.Errorf("%w: %w", ErrProof, err)
 	}
 	var taken [1]byte
 	if _, err := io.ReadFull(conn, taken[:]); err != nil {
