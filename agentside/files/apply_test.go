@@ -8,6 +8,7 @@ import (
 	"holdfast/engine/chat"
 )
 
+// TestApply is of case 55.
 func TestApply(t *testing.T) {
 	for _, c := range []struct {
 		name, text, search, replace string

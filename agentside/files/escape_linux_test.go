@@ -20,7 +20,7 @@ import (
 	"holdfast/engine/chat"
 )
 
-// TestSpecialFiles: nothing blocks on a pipe, socket or device, and none is read or replaced.
+// TestSpecialFiles: nothing blocks on a pipe, socket or device, and none is read or replaced. case 56
 func TestSpecialFiles(t *testing.T) {
 	f := tree(t, map[string]string{"tofifo -> fifo": "", "zero -> /dev/zero": "", "d/": ""})
 	if err := syscall.Mkfifo(filepath.Join(f.dir, "fifo"), 0o666); err != nil {
@@ -55,7 +55,7 @@ func TestSpecialFiles(t *testing.T) {
 }
 
 // TestSwappedWhileOpened: a file that turns into a link outside, a pipe or a directory again and again while it is read, written and searched never
-// gives a byte from outside, never changes anything there, and never blocks.
+// gives a byte from outside, never changes anything there, and never blocks. case 56
 func TestSwappedWhileOpened(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"x": "SECRET", "dir/x": "SECRET"})

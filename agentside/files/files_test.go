@@ -74,6 +74,7 @@ func content(t *testing.T, f *Files, name string) string {
 	return string(data)
 }
 
+// TestPaths is of case 56.
 func TestPaths(t *testing.T) {
 	out := t.TempDir()
 	plant(t, out, map[string]string{"secret": "secret"})

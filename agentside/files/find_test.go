@@ -68,6 +68,7 @@ func newProject(t *testing.T) *Files {
 	return f
 }
 
+// TestFindContent is of case 57.
 func TestFindContent(t *testing.T) {
 	f := newProject(t)
 	found := find(t, f, chat.FindQuery{Kind: chat.FindContent, Pattern: "needle"})

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/chat"
 )
 
+// TestWrite is of case 53.
 func TestWrite(t *testing.T) {
 	f := tree(t, map[string]string{"old": "one\n", "dir/target": "t\n", "link -> dir/target": "", "dangling -> new/made": "", "same": "same\n", "ro": "ro\n", "exe": "#!\n"})
 	for name, mode := range map[string]os.FileMode{"ro": 0o444, "exe": 0o750} {
@@ -106,6 +107,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// TestFailedRenameLeavesTheOldFile is of case 53.
 func TestFailedRenameLeavesTheOldFile(t *testing.T) {
 	f := tree(t, map[string]string{"a": "old"})
 	f.rename = func(*os.Root, string, string) error { return errors.New("no") }
@@ -129,6 +131,7 @@ func TestFailedRenameLeavesTheOldFile(t *testing.T) {
 	}
 }
 
+// TestEditIsAllOrNothing is of case 54.
 func TestEditIsAllOrNothing(t *testing.T) {
 	f := tree(t, map[string]string{"a": "a1\n", "b": "b1\n", "c": "c1\n"})
 	rename := f.rename

@@ -24,7 +24,7 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.ChatID = chatOf(r)
-	info, err := a.place.Processes().Start(r.Context(), chat.ProcessStart(in))
+	info, err := a.place.Processes().Start(r.Context(), in.start())
 	if err != nil {
 		refuseError(w, err)
 		return

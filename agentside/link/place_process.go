@@ -88,7 +88,7 @@ func (p *remoteProcesses) Start(ctx context.Context, req chat.ProcessStart) (cha
 	if err := badName(req.ID, req.ChatID); err != nil {
 		return chat.ProcessInfo{}, err
 	}
-	body, err := encode(startShape(req))
+	body, err := encode(shapeOf(req))
 	if err != nil {
 		return chat.ProcessInfo{}, err
 	}

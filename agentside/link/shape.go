@@ -1,6 +1,7 @@
 package link
 
 import (
+	"math"
 	"time"
 
 	"holdfast/engine/chat"
@@ -16,6 +17,20 @@ type startShape struct {
 	Workdir    string  `json:"workdir,omitempty"`
 	Background bool    `json:"background,omitempty"`
 	ReadOnly   bool    `json:"read_only,omitempty"`
+	DeadlineMS int64   `json:"deadline_ms,omitempty"`
+}
+
+func shapeOf(s chat.ProcessStart) startShape {
+	return startShape{ID: s.ID, ChatID: s.ChatID, Command: s.Command, Workdir: s.Workdir, Background: s.Background, ReadOnly: s.ReadOnly, DeadlineMS: s.Deadline.Milliseconds()}
+}
+
+// start gives back what shapeOf was made of; a time that is too long to be counted is none.
+func (s startShape) start() chat.ProcessStart {
+	out := chat.ProcessStart{ID: s.ID, ChatID: s.ChatID, Command: s.Command, Workdir: s.Workdir, Background: s.Background, ReadOnly: s.ReadOnly}
+	if s.DeadlineMS > 0 && s.DeadlineMS < math.MaxInt64/int64(time.Millisecond) {
+		out.Deadline = time.Duration(s.DeadlineMS) * time.Millisecond
+	}
+	return out
 }
 
 type processShape struct {

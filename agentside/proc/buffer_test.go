@@ -30,6 +30,7 @@ func ended(pieces ...[]byte) view {
 	return b.view()
 }
 
+// TestNothingOmitted is of case 46.
 func TestNothingOmitted(t *testing.T) {
 	whole := lines(keepHead + keepTail)
 	if r := ended(whole).render(0); r.text != string(whole) || r.gap != 0 || r.next != int64(len(whole)) {
@@ -43,6 +44,7 @@ func TestNothingOmitted(t *testing.T) {
 	}
 }
 
+// TestMemoryIsBounded is of case 46.
 func TestMemoryIsBounded(t *testing.T) {
 	b := newBuffer()
 	piece := lines(1 << 20)
@@ -80,7 +82,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	}
 }
 
-// TestReadsAddUp reads a random output in random steps while it is written: what was read plus the gaps is what was written.
+// TestReadsAddUp reads a random output in random steps while it is written: what was read plus the gaps is what was written. case 47
 func TestReadsAddUp(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -196,6 +198,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
+// TestManyWaitersCancelledAtEntry is of case 50.
 func TestManyWaitersCancelledAtEntry(t *testing.T) {
 	b := newBuffer()
 	var all sync.WaitGroup

@@ -148,6 +148,7 @@ func kindOf(err error) string {
 	return fmt.Sprint(err)
 }
 
+// TestEnds is of case 45.
 func TestEnds(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {
@@ -238,6 +239,7 @@ func TestRefusedStarts(t *testing.T) {
 	}
 }
 
+// TestSameStartAttaches is of case 51.
 func TestSameStartAttaches(t *testing.T) {
 	b := newBench(t)
 	req := chat.ProcessStart{ID: "same", ChatID: "c1", Command: "echo once >> log; read -r x < go", Background: true}
@@ -284,6 +286,7 @@ func TestSameStartAttaches(t *testing.T) {
 	}
 }
 
+// TestChatsAreApart is of case 51.
 func TestChatsAreApart(t *testing.T) {
 	b := newBench(t)
 	b.start(chat.ProcessStart{ID: "mine", ChatID: "c1", Command: "sleep 60"})
@@ -313,6 +316,7 @@ func TestChatsAreApart(t *testing.T) {
 	}
 }
 
+// TestSignalReachesTheGroup is of case 48.
 func TestSignalReachesTheGroup(t *testing.T) {
 	b := newBench(t)
 	info := b.start(chat.ProcessStart{Command: "sleep 1000 | sleep 1000 & sleep 1000 & echo up; wait"})
@@ -334,6 +338,7 @@ func TestSignalReachesTheGroup(t *testing.T) {
 	}
 }
 
+// TestGrandchildHoldsThePipe is of case 48.
 func TestGrandchildHoldsThePipe(t *testing.T) {
 	b := newBench(t)
 	info := b.start(chat.ProcessStart{Command: "sleep 1000 & echo mine; exit 3"})
@@ -383,6 +388,7 @@ func TestCloseEndsWhatLeftItsGroup(t *testing.T) {
 	}
 }
 
+// TestLimits is of case 52.
 func TestLimits(t *testing.T) {
 	b := newBench(t)
 	for range maxPerChat {
@@ -404,6 +410,7 @@ func TestLimits(t *testing.T) {
 	b.start(chat.ProcessStart{ID: "more", ChatID: "c99", Command: "true"})
 }
 
+// TestOldOnesAreForgotten is of case 52.
 func TestOldOnesAreForgotten(t *testing.T) {
 	b := newBench(t)
 	b.start(chat.ProcessStart{ID: "long", Command: "head -c 100000 /dev/zero | tr '\\0' 'x'; exit 7"})
@@ -462,6 +469,7 @@ func TestListOrder(t *testing.T) {
 	}
 }
 
+// TestCloseRacesStart is of case 52.
 func TestCloseRacesStart(t *testing.T) {
 	b := newBench(t)
 	var all sync.WaitGroup

@@ -98,7 +98,11 @@ func cause(err error) error {
 func (m *Manager) run(p *process, r *os.File) {
 	copied := make(chan error, 1)
 	go func() { copied <- m.copyOutput(p, r) }()
+	isOver := m.limit(p)
 	end := p.leader.wait()
+	if isOver() {
+		end.err = "It ran longer than the " + p.req.Deadline.String() + " it was given, and was ended."
+	}
 	// Whoever else holds the pipe must not keep the reader for longer.
 	late := time.NewTimer(m.opts.giveUp)
 	defer late.Stop()
@@ -118,6 +122,38 @@ func (m *Manager) run(p *process, r *os.File) {
 	}
 	if err := r.Close(); err != nil {
 		m.opts.Log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)
+	}
+}
+
+// limit ends a process whose time is over. The func, called once when the leader has ended, says whether that was why.
+func (m *Manager) limit(p *process) (isOver func() bool) {
+	if p.req.Deadline <= 0 {
+		return func() bool { return false }
+	}
+	ended, over := make(chan struct{}), make(chan bool, 1)
+	go func() {
+		late := time.NewTimer(p.req.Deadline)
+		defer late.Stop()
+		select {
+		case <-ended:
+			over <- false
+			return
+		case <-late.C:
+		}
+		// The errors of both signals say that it has just ended.
+		_ = signalGroup(p.pid, false)
+		late.Reset(m.opts.grace)
+		select {
+		case <-ended:
+		case <-late.C:
+			_ = signalGroup(p.pid, true)
+			<-ended
+		}
+		over <- true
+	}()
+	return func() bool {
+		close(ended)
+		return <-over
 	}
 }
 

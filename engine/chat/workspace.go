@@ -230,6 +230,8 @@ type ProcessStart struct {
 	Background bool
 	// ReadOnly asks for the read-only profile where there is a sandbox, whatever the Workspace has.
 	ReadOnly bool
+	// Deadline is how long it may run: then it is terminated, and killed after five seconds. 0 is without end.
+	Deadline time.Duration
 }
 
 // ProcessInfo is a process as a list shows it.
