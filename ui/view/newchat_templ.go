@@ -519,7 +519,7 @@ func trustCheck(on bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, " aria-describedby=\"trust-warning\"> <span><b>I trust this folder: commands run without asking</b> <small class=\"soft\" id=\"trust-warning\">A command has all your rights on this machine, and what stands in the folder can talk the model into one. Without this, each command waits for you.</small></span></label>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, " aria-describedby=\"trust-warning\"> <span><b>I trust this folder: commands run without asking</b> <small class=\"soft\" id=\"trust-warning\">A command has all your rights on this machine, and what stands in the folder can talk the model into one. Without this, commands run in the sandbox, or each waits for you.</small></span></label>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
