@@ -208,7 +208,7 @@ func contextView(v snapshot.View) view.Context {
 			b.Text = "What is listed is as of " + at + "."
 		}
 		out.Banners = append(out.Banners, b)
-	case v.Workspace.ID != "" && !v.Ready:
+	case v.Workspace.ID != "" && !v.Ready && v.Newest == nil:
 		out.Banners = append(out.Banners, view.Banner{Tone: "is-info", Title: "The folder is being looked at", Text: "What is found shows here."})
 	}
 	for _, it := range v.Items {
