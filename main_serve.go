@@ -312,6 +312,7 @@ type house struct {
 	engine  *engine.Engine
 	account *account.Room
 	models  *model.Room
+	spaces  *workspace.Room
 	search  *search.Room
 	demo    *scripted.Running
 	agents  *agentsDoor
@@ -355,6 +356,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	o.live.server, o.live.store, o.live.log = server, store, log
 	spaces := workspace.New(store, places, time.Now)
 	agents := agent.New(store, time.Now)
+	spaces.LogTo(log)
 	costs := usage.New(store, log, time.Now)
 	elsewhere := newOthers(o.slots)
 	elsewhere.serve(models, hidden)
@@ -372,7 +374,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	guard := account.NewGuard(account.StoreOwners(store), metrics)
-	h := &house{store: store, engine: eng, account: accounts, models: models, search: find, demo: demo, agents: door, metrics: metrics, log: log}
+	h := &house{store: store, engine: eng, account: accounts, models: models, spaces: spaces, search: find, demo: demo, agents: door, metrics: metrics, log: log}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
 		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
 		configs, folders, beside := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard), agent.NewGuarded(agents, guard)
@@ -415,7 +417,8 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	if err != nil {
 		return early, errors.Join(err, closeAll(all))
 	}
-	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.engine.Start(ctx)); err != nil {
+	defer h.spaces.Close()
+	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.spaces.Begin(ctx), h.engine.Start(ctx)); err != nil {
 		return early, errors.Join(err, closeAll(all))
 	}
 	h.search.Start()

@@ -29,6 +29,8 @@ type Options struct {
 	Temp string
 	// State is the directory for the list of running processes; "" is Data.
 	State string
+	// Made is where Workspaces are made whose Template does not say where; "" is holdfast-workspaces in the home directory.
+	Made string
 	// Environ is what commands inherit, without the appliance's secrets; nil is this process's own.
 	Environ []string
 	// ContextRoots gives directories in which people may add Sources, beside that of the Workspace; nil is none.
@@ -56,7 +58,7 @@ func (w *Workspaces) Reach(b Beyond) { w.beyond = b }
 type Workspaces struct {
 	beyond Beyond
 	// own are the directories of the appliance.
-	own      struct{ data, temp, state string }
+	own      struct{ data, temp, state, made string }
 	gate     *files.Gate
 	manager  *proc.Manager
 	box      *sandbox.Box
@@ -137,6 +139,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Workspaces{gate: files.NewGate(), now: o.Now, box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
+	w.own.made = o.Made
 	for _, dir := range []struct {
 		real *string
 		path string
@@ -216,7 +219,7 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 func same(a, b chat.WorkspaceRecord) bool {
 	equal := a.CreatedAt.Equal(b.CreatedAt)
 	for _, r := range []*chat.WorkspaceRecord{&a, &b} {
-		r.CreatedAt, r.UsedAt, r.State = time.Time{}, time.Time{}, ""
+		r.CreatedAt, r.UsedAt, r.Deadline, r.State, r.Made = time.Time{}, time.Time{}, time.Time{}, "", chat.Making{}
 	}
 	return equal && a == b
 }

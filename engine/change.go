@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
 	"holdfast/kv"
 )
 
@@ -216,6 +217,11 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 		}
 	}
 	applyMove(c, m, was, now)
+	if was.Leased() && !c.State.Leased() {
+		if err := workspace.Use(tx, c.WorkspaceID, now); err != nil {
+			return err
+		}
+	}
 	if !x.quiet && (m.Effects&(chat.AppendHistory|chat.AppendQueue|chat.AppendUrgent|chat.Take) != 0 || was.Leased() && c.State.AtRest()) {
 		c.UpdatedAt = now
 	}
@@ -352,7 +358,7 @@ func (e *Engine) appendUser(tx *kv.Tx, c *chat.Chat, msg *chat.Message, set turn
 	c.LastError = nil
 	c.Turn = chat.Turn{UserMessage: msg.ID, StartedAt: e.now().UTC()}
 	c.Context, c.NextContext = c.Pinned(), nil
-	return nil
+	return workspace.Use(tx, c.WorkspaceID, e.now().UTC())
 }
 
 // appendMessage encodes and appends a small Message inside the transaction and fills in its id.

@@ -201,6 +201,7 @@ func (r *rig) build() {
 	r.spaces = nil
 	if r.places != nil {
 		r.spaces = workspace.New(r.store, r.places, nil)
+		r.t.Cleanup(r.spaces.Close)
 		open = withContext(r.o.live, r.spaces.Open)
 	}
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))

@@ -97,6 +97,9 @@ func (w *WorkspaceRecord) Standing() WorkspaceState {
 	return w.State
 }
 
+// Unmade says whether there is no directory yet. That of a Workspace beside an Agent is the Agent's.
+func (w *WorkspaceRecord) Unmade() bool { return w.Kind == WorkspaceLocal && w.Directory == "" }
+
 // Move puts the record into the state that an event leads to.
 func (w *WorkspaceRecord) Move(e WorkspaceEvent) error {
 	to, no := NextWorkspace(w.State, e)

@@ -25,9 +25,19 @@ func (g *Guarded) Create(ctx context.Context, p chat.Principal, in CreateInput) 
 	return account.Run(ctx, g.guard, "workspace.Create", policyCreate, p, in, g.room.Create)
 }
 
+// CreateTemplate is Room.CreateTemplate under policyCreateTemplate.
+func (g *Guarded) CreateTemplate(ctx context.Context, p chat.Principal, in CreateTemplateInput) (chat.Template, error) {
+	return account.Run(ctx, g.guard, "workspace.CreateTemplate", policyCreateTemplate, p, in, g.room.CreateTemplate)
+}
+
 // Delete is Room.Delete under policyDelete.
 func (g *Guarded) Delete(ctx context.Context, p chat.Principal, in DeleteInput) (Deleted, error) {
 	return account.Run(ctx, g.guard, "workspace.Delete", policyDelete, p, in, g.room.Delete)
+}
+
+// DeleteTemplate is Room.DeleteTemplate under policyDeleteTemplate.
+func (g *Guarded) DeleteTemplate(ctx context.Context, p chat.Principal, in DeleteTemplateInput) (Deleted, error) {
+	return account.Run(ctx, g.guard, "workspace.DeleteTemplate", policyDeleteTemplate, p, in, g.room.DeleteTemplate)
 }
 
 // Get is Room.Get under policyGet.
@@ -35,9 +45,24 @@ func (g *Guarded) Get(ctx context.Context, p chat.Principal, in GetInput) (chat.
 	return account.Run(ctx, g.guard, "workspace.Get", policyGet, p, in, g.room.Get)
 }
 
+// GetTemplate is Room.GetTemplate under policyGetTemplate.
+func (g *Guarded) GetTemplate(ctx context.Context, p chat.Principal, in GetTemplateInput) (chat.Template, error) {
+	return account.Run(ctx, g.guard, "workspace.GetTemplate", policyGetTemplate, p, in, g.room.GetTemplate)
+}
+
 // List is Room.List under policyList.
 func (g *Guarded) List(ctx context.Context, p chat.Principal, in ListInput) ([]chat.WorkspaceRecord, error) {
 	return account.Run(ctx, g.guard, "workspace.List", policyList, p, in, g.room.List)
+}
+
+// ListTemplates is Room.ListTemplates under policyListTemplates.
+func (g *Guarded) ListTemplates(ctx context.Context, p chat.Principal, in ListTemplatesInput) ([]chat.Template, error) {
+	return account.Run(ctx, g.guard, "workspace.ListTemplates", policyListTemplates, p, in, g.room.ListTemplates)
+}
+
+// Make is Room.Make under policyMake.
+func (g *Guarded) Make(ctx context.Context, p chat.Principal, in MakeInput) (chat.WorkspaceRecord, error) {
+	return account.Run(ctx, g.guard, "workspace.Make", policyMake, p, in, g.room.Make)
 }
 
 // Paths is Room.Paths under policyPaths.
@@ -50,6 +75,11 @@ func (g *Guarded) Sandbox(ctx context.Context, p chat.Principal, in SandboxInput
 	return account.Run(ctx, g.guard, "workspace.Sandbox", policySandbox, p, in, g.room.Sandbox)
 }
 
+// SetTTL is Room.SetTTL under policySetTTL.
+func (g *Guarded) SetTTL(ctx context.Context, p chat.Principal, in SetTTLInput) (Deleted, error) {
+	return account.Run(ctx, g.guard, "workspace.SetTTL", policySetTTL, p, in, g.room.SetTTL)
+}
+
 // Start is Room.Start under policyStart.
 func (g *Guarded) Start(ctx context.Context, p chat.Principal, in StartInput) (chat.WorkspaceRecord, error) {
 	return account.Run(ctx, g.guard, "workspace.Start", policyStart, p, in, g.room.Start)
@@ -60,6 +90,11 @@ func (g *Guarded) Stop(ctx context.Context, p chat.Principal, in StopInput) (cha
 	return account.Run(ctx, g.guard, "workspace.Stop", policyStop, p, in, g.room.Stop)
 }
 
+// TTL is Room.TTL under policyTTL.
+func (g *Guarded) TTL(ctx context.Context, p chat.Principal, in TTLInput) (TTL, error) {
+	return account.Run(ctx, g.guard, "workspace.TTL", policyTTL, p, in, g.room.TTL)
+}
+
 // Text is Room.Text under policyText.
 func (g *Guarded) Text(ctx context.Context, p chat.Principal, in TextInput) (Text, error) {
 	return account.Run(ctx, g.guard, "workspace.Text", policyText, p, in, g.room.Text)
@@ -68,4 +103,9 @@ func (g *Guarded) Text(ctx context.Context, p chat.Principal, in TextInput) (Tex
 // Update is Room.Update under policyUpdate.
 func (g *Guarded) Update(ctx context.Context, p chat.Principal, in UpdateInput) (chat.WorkspaceRecord, error) {
 	return account.Run(ctx, g.guard, "workspace.Update", policyUpdate, p, in, g.room.Update)
+}
+
+// UpdateTemplate is Room.UpdateTemplate under policyUpdateTemplate.
+func (g *Guarded) UpdateTemplate(ctx context.Context, p chat.Principal, in UpdateTemplateInput) (chat.Template, error) {
+	return account.Run(ctx, g.guard, "workspace.UpdateTemplate", policyUpdateTemplate, p, in, g.room.UpdateTemplate)
 }

@@ -17,6 +17,18 @@ var (
 	policyUpdate  = account.All(
 		account.OwnsWorkspaceWrites(func(in UpdateInput) chat.WorkspaceID { return in.ID }),
 		account.AdminWritesIf(func(in UpdateInput) bool { return in.Trusted != nil }))
+
+	// Everybody may make Workspaces from the Templates that an admin allows them; the command looks at that.
+	policyListTemplates  = account.Anyone[ListTemplatesInput]()
+	policyGetTemplate    = account.Anyone[GetTemplateInput]()
+	policyCreateTemplate = account.AdminWrites[CreateTemplateInput]()
+	policyUpdateTemplate = account.AdminWrites[UpdateTemplateInput]()
+	policyDeleteTemplate = account.AdminWrites[DeleteTemplateInput]()
+	policyTTL            = account.Anyone[TTLInput]()
+	policySetTTL         = account.AdminWrites[SetTTLInput]()
+
+	policyMake = account.AnyoneWrites[MakeInput]()
+
 	policyStart  = account.OwnsWorkspaceWrites(func(in StartInput) chat.WorkspaceID { return in.ID })
 	policyStop   = account.OwnsWorkspaceWrites(func(in StopInput) chat.WorkspaceID { return in.ID })
 	policyDelete = account.OwnsWorkspaceWrites(func(in DeleteInput) chat.WorkspaceID { return in.ID })

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -22,9 +24,15 @@ type Room struct {
 	store  *kv.Store
 	places chat.Workspaces
 	now    func() time.Time
+	log    *slog.Logger
 	locks  locks
 	// revoke closes the link of the Agent whose Workspace is gone; nil where there are no Agents.
 	revoke func(chat.AgentID)
+
+	// ctx ends with Close; joined are the goroutines that Close waits for.
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	joined sync.WaitGroup
 }
 
 // New gives the Room over store; places opens what the records point to. A nil now is time.Now.
@@ -32,8 +40,13 @@ func New(store *kv.Store, places chat.Workspaces, now func() time.Time) *Room {
 	if now == nil {
 		now = time.Now
 	}
-	return &Room{store: store, places: places, now: now}
+	r := &Room{store: store, places: places, now: now, log: slog.New(slog.DiscardHandler)}
+	r.ctx, r.end = context.WithCancelCause(context.Background())
+	return r
 }
+
+// LogTo says where the Room logs; without it, nowhere. Call it before Begin.
+func (r *Room) LogTo(log *slog.Logger) { r.log = log }
 
 // ListInput asks for the caller's Workspaces.
 type ListInput struct{}
@@ -47,8 +60,13 @@ func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) ([]chat.
 		if err != nil {
 			return err
 		}
+		live, err := readLives(tx)
+		if err != nil {
+			return err
+		}
 		for _, w := range all {
 			if w.OwnerID == p.UserID {
+				w.Deadline = live.deadline(w)
 				out = append(out, *w)
 			}
 		}
@@ -137,8 +155,10 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.Wor
 		if err != nil {
 			return err
 		}
+		live, err := readLives(tx)
+		w.Deadline = live.deadline(w)
 		out = *w
-		return nil
+		return err
 	})
 	return out, err
 }
@@ -184,16 +204,22 @@ func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (ch
 	return out, err
 }
 
-// DeleteInput names a Workspace.
+// DeleteInput names a Workspace. Files says what becomes of a worktree: "" removes it if it is clean, "keep" leaves it where it is, and
+// "discard" removes it with all its changes. Other Workspaces always keep their files.
 type DeleteInput struct {
-	ID chat.WorkspaceID
+	ID    chat.WorkspaceID
+	Files string
 }
 
 // Deleted is the empty answer of Delete.
 type Deleted struct{}
 
-// Delete forgets a Workspace: what runs in it ends, its files stay. While a Chat in it is not at rest it is a KindWrongState Error.
+// Delete forgets a Workspace: what runs in it ends, its files stay, but for those of a clean worktree. While a Chat in it is not at rest, or
+// a worktree has changes, it is a KindWrongState Error.
 func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (Deleted, error) {
+	if in.Files != "" && in.Files != "keep" && in.Files != "discard" {
+		return Deleted{}, chat.Invalid("files", "must be keep or discard")
+	}
 	unlock, err := r.locks.lock(ctx, in.ID)
 	if err != nil {
 		return Deleted{}, err
@@ -206,6 +232,9 @@ func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (De
 	var unreachable *chat.Error
 	if err := r.places.Stop(ctx, in.ID); err != nil && !(errors.As(err, &unreachable) && unreachable.Kind == chat.KindUnreachable) {
 		return Deleted{}, fmt.Errorf("stop workspace %s: %w", in.ID, err)
+	}
+	if err := r.removeFiles(ctx, in); err != nil {
+		return Deleted{}, err
 	}
 	var agent chat.AgentID
 	err = r.store.Update(ctx, func(tx *kv.Tx) error {
@@ -244,6 +273,19 @@ func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
 //guard:none main wires it before anybody asks
 func (r *Room) Revoking(revoke func(chat.AgentID)) { r.revoke = revoke }
 
+// removeFiles removes a worktree, as asked for.
+func (r *Room) removeFiles(ctx context.Context, in DeleteInput) error {
+	maker, makes := r.places.(chat.Maker)
+	if in.Files == "keep" || !makes {
+		return nil
+	}
+	w, err := r.read(ctx, in.ID)
+	if err != nil {
+		return err
+	}
+	return maker.Remove(ctx, w, in.Files == "discard")
+}
+
 func mayDelete(tx *kv.Tx, id chat.WorkspaceID) error {
 	w, err := record(tx, id)
 	if err != nil {
@@ -263,17 +305,12 @@ func mayDelete(tx *kv.Tx, id chat.WorkspaceID) error {
 //
 //guard:none the engine opens what a Chat's record names, for the Chat's owner
 func (r *Room) Open(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
-	var rec chat.WorkspaceRecord
-	err := r.store.View(ctx, func(tx *kv.Tx) error {
-		w, err := record(tx, id)
-		if err != nil {
-			return err
-		}
-		rec = *w
-		return nil
-	})
+	rec, err := r.read(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if rec.Unmade() {
+		return nil, &chat.Error{Kind: chat.KindWrongState, Message: "The workspace is not made yet."}
 	}
 	return r.places.Open(ctx, rec)
 }

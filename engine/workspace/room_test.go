@@ -47,6 +47,7 @@ func standing(t *testing.T) *stand {
 	})
 	store := kvtest.Open(t)
 	room := New(store, places, nil)
+	t.Cleanup(room.Close)
 	return &stand{NewGuarded(room, account.NewGuard(account.StoreOwners(store), metric.New())), room, store, data}
 }
 
@@ -223,7 +224,7 @@ func TestOthersAreUnknown(t *testing.T) {
 	for _, id := range []chat.WorkspaceID{w.ID, "0190a000-0000-7000-8000-00000000dead", "nonsense", ""} {
 		_, get := s.Get(t.Context(), other, GetInput{id})
 		_, update := s.Update(t.Context(), other, UpdateInput{ID: id})
-		_, del := s.Delete(t.Context(), other, DeleteInput{id})
+		_, del := s.Delete(t.Context(), other, DeleteInput{ID: id})
 		for _, err := range []error{get, update, del} {
 			if kind(err) != chat.KindNotFound {
 				t.Errorf("%q: %v", id, err)
@@ -264,13 +265,13 @@ func TestDelete(t *testing.T) {
 		}
 		put(state)
 		var e *chat.Error
-		if _, err := s.Delete(t.Context(), admin, DeleteInput{w.ID}); !errors.As(err, &e) || e.Kind != chat.KindWrongState ||
+		if _, err := s.Delete(t.Context(), admin, DeleteInput{ID: w.ID}); !errors.As(err, &e) || e.Kind != chat.KindWrongState ||
 			!strings.Contains(e.Detail, "counting") {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
 	put(chat.Waiting)
-	if _, err := s.Delete(t.Context(), admin, DeleteInput{w.ID}); err != nil {
+	if _, err := s.Delete(t.Context(), admin, DeleteInput{ID: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Get(t.Context(), admin, GetInput{w.ID}); kind(err) != chat.KindNotFound {
@@ -297,7 +298,7 @@ func TestStopAndStart(t *testing.T) {
 	}
 	// The child leaves its group and is ended all the same.
 	info, err := place.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", ChatID: "c1", Background: true,
-		Command: "echo kept > made; (setsid sleep 1000 &) ; echo up; sleep 1000"})
+		Command: "echo kept > made; (setsid sleep 1000 >/dev/null 2>&1 &) ; echo up; sleep 1000"})
 	if err != nil {
 		t.Fatal(err)
 	}

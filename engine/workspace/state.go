@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/engine/chat"
@@ -16,8 +17,17 @@ const stopTime = 30 * time.Second
 // StartInput names a Workspace.
 type StartInput struct{ ID chat.WorkspaceID }
 
-// Start lets a stopped Workspace run again. One that runs is left as it is.
+// Start lets a stopped Workspace run again, and begins to set up anew one whose setup failed. One that runs is left as it is.
 func (r *Room) Start(ctx context.Context, _ chat.Principal, in StartInput) (chat.WorkspaceRecord, error) {
+	w, err := r.read(ctx, in.ID)
+	if err != nil {
+		return w, err
+	}
+	if w.Standing() == chat.WorkspaceSetupFailed {
+		r.inBackground(in.ID)
+		w.State = chat.WorkspaceCreating
+		return w, nil
+	}
 	return r.wake(ctx, in.ID)
 }
 
@@ -45,11 +55,11 @@ func (r *Room) Stop(ctx context.Context, _ chat.Principal, in StopInput) (chat.W
 	if err != nil || w.State != chat.WorkspaceStopping {
 		return w, err
 	}
-	return r.end(ctx, in.ID)
+	return r.finishStop(ctx, in.ID)
 }
 
-// end ends what runs in a Workspace that is being stopped. Its caller has the lock.
-func (r *Room) end(ctx context.Context, id chat.WorkspaceID) (chat.WorkspaceRecord, error) {
+// finishStop ends what runs in a Workspace that is being stopped. Its caller has the lock.
+func (r *Room) finishStop(ctx context.Context, id chat.WorkspaceID) (chat.WorkspaceRecord, error) {
 	// Who asked may go away; half a stop would leave the Workspace between two states.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
@@ -82,7 +92,7 @@ func (r *Room) wake(ctx context.Context, id chat.WorkspaceID) (chat.WorkspaceRec
 		return w, err
 	}
 	if w.Standing() == chat.WorkspaceStopping {
-		if w, err = r.end(ctx, id); err != nil {
+		if w, err = r.finishStop(ctx, id); err != nil {
 			return w, err
 		}
 	}
@@ -111,6 +121,11 @@ func (r *Room) change(ctx context.Context, id chat.WorkspaceID, change func(*kv.
 		if err := change(tx, w); err != nil {
 			return err
 		}
+		lives, err := readLives(tx)
+		if err != nil {
+			return err
+		}
+		w.Deadline = lives.deadline(w)
 		out = *w
 		return tx.PutWorkspace(w)
 	})
@@ -129,6 +144,7 @@ func (r *Room) recover(ctx context.Context) error {
 			case chat.WorkspaceStopping:
 				err = w.Move(chat.WorkspaceEnded)
 			case chat.WorkspaceCreating, chat.WorkspaceSetup:
+				w.Made.Log = strings.TrimSpace(w.Made.Log + "\nThe appliance was stopped while this workspace was being made.")
 				err = w.Move(chat.WorkspaceFailed)
 			default:
 				continue

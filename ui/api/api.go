@@ -61,7 +61,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

@@ -93,6 +93,8 @@ func checkWorkspaces(t *testing.T, take func(step) []byte) {
 	take(step{name: "stop", method: "POST", path: "/workspaces/" + id + "/stop", status: 200, has: []string{`"state":"stopped"`}})
 	take(step{name: "start", method: "POST", path: "/workspaces/" + id + "/start", status: 200, has: []string{`"state":"running"`}})
 	take(step{name: "stop none", method: "POST", path: "/workspaces/x/stop", status: 404, has: []string{`"kind":"not_found"`}})
+	checkTemplates(t, take, dir)
+	take(step{name: "forget oddly", method: "DELETE", path: "/workspaces/" + id + "?files=all", status: 400, has: []string{`"field":"files"`}})
 	take(step{name: "forget", method: "DELETE", path: "/workspaces/" + id, status: 204})
 }
 
@@ -110,6 +112,30 @@ func checkAgents(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "one is away", method: "GET", path: "/agents", status: 200, has: []string{enrolled, `"state":"offline"`, `"host":"box"`}})
 	take(step{name: "revoke", method: "DELETE", path: "/agents/" + enrolled, status: 204})
 	take(step{name: "revoke nobody", method: "DELETE", path: "/agents/0190a000-0000-7000-8000-00000000dead", status: 404, has: []string{`"kind":"not_found"`}})
+}
+
+func checkTemplates(t *testing.T, take func(step) []byte, dir string) {
+	body := fmt.Sprintf(`{"name":"tide","kind":"directory","source":%q,"allow_agents":true,"ttl_ms":60000}`, dir)
+	id := idOf(t, take(step{name: "make a template", method: "POST", path: "/templates", body: body, status: 201, has: []string{`"autostop":true`, `"target":"appliance"`,
+		`"policy":"ask"`, `"sandbox":"workspace"`, `"variables":{}`}}))
+	take(step{name: "make it again", method: "POST", path: "/templates", body: body, status: 400, has: []string{`"field":"name"`}})
+	take(step{name: "make a bad one", method: "POST", path: "/templates", body: `{"name":"","kind":"tar","source":"x","ttl_ms":-1}`, status: 400,
+		has: []string{`"field":"name"`, `"field":"kind"`, `"field":"ttl_ms"`}})
+	take(step{name: "list", method: "GET", path: "/templates", status: 200, has: []string{id}})
+	take(step{name: "get", method: "GET", path: "/templates/" + id, status: 200, has: []string{dir, `"ttl_ms":60000`}})
+	take(step{name: "change", method: "PATCH", path: "/templates/" + id, body: `{"autostop":false,"description":"of the bay"}`, status: 200,
+		has: []string{`"autostop":false`, `"of the bay"`, `"ttl_ms":60000`}})
+	take(step{name: "use", method: "POST", path: "/workspaces", body: fmt.Sprintf(`{"template_id":%q,"name":"bay"}`, id), status: 201, has: []string{`"name":"bay"`, id}})
+	take(step{name: "use with a folder", method: "POST", path: "/workspaces", body: fmt.Sprintf(`{"template_id":%q,"directory":"/tmp"}`, id), status: 400,
+		has: []string{`"field":"template_id"`}})
+	take(step{name: "remove", method: "DELETE", path: "/templates/" + id, status: 204})
+	take(step{name: "get none", method: "GET", path: "/templates/" + id, status: 404})
+	const ttl = "/chats/config/workspace-ttl"
+	take(step{name: "no ttl", method: "GET", path: ttl, status: 200, has: []string{`{"workspace_ttl_ms":0}`}})
+	take(step{name: "a bad ttl", method: "PUT", path: ttl, body: `{"workspace_ttl_ms":-1}`, status: 400, has: []string{`"field":"workspace_ttl_ms"`}})
+	take(step{name: "too long a ttl", method: "PUT", path: ttl, body: `{"workspace_ttl_ms":2592000001}`, status: 400, has: []string{`"field":"workspace_ttl_ms"`}})
+	take(step{name: "a ttl", method: "PUT", path: ttl, body: `{"workspace_ttl_ms":3600000}`, status: 204})
+	take(step{name: "the ttl", method: "GET", path: ttl, status: 200, has: []string{`{"workspace_ttl_ms":3600000}`}})
 }
 
 func checkTokens(t *testing.T, take func(step) []byte) {

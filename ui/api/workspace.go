@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/workspace"
@@ -14,7 +15,8 @@ func (a *API) workspaceEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: "/workspaces", summary: "List the caller's workspaces, by name.",
 			handler: answer(a, http.StatusOK, a.listWorkspaces), out: map[int]any{http.StatusOK: client.WorkspacePage{}}},
-		{method: http.MethodPost, path: "/workspaces", summary: "Add a folder of the appliance's machine (admin). 200 gives the workspace that the " +
+		{method: http.MethodPost, path: "/workspaces", summary: "Add a folder of the appliance's machine (admin), or make a workspace from a template: it is answered " +
+			"at once, and its state says how that goes. 200 gives the workspace that the " +
 			"caller has of this folder already, as it is.", in: client.WorkspaceCreate{}, handler: answer(a, http.StatusCreated, a.createWorkspace),
 			out: map[int]any{http.StatusCreated: client.Workspace{}, http.StatusOK: client.Workspace{}}},
 		{method: http.MethodGet, path: one, summary: "Get a workspace.", handler: answer(a, http.StatusOK, a.getWorkspace), out: record},
@@ -24,7 +26,8 @@ func (a *API) workspaceEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.startWorkspace), out: record},
 		{method: http.MethodPost, path: one + "/stop", summary: "End all that runs in a workspace; its files stay. 409 while a turn works in it.",
 			handler: answer(a, http.StatusOK, a.stopWorkspace), out: record},
-		{method: http.MethodDelete, path: one, summary: "Forget a workspace; its files stay.",
+		{method: http.MethodDelete, path: one, query: []parameter{{name: "files", describes: "What becomes of a worktree: keep or discard."}},
+			summary: "Forget a workspace; its files stay. A worktree that was made for it is removed: 409 while it has changes, unless files is keep or discard.",
 			handler: answer(a, http.StatusNoContent, a.deleteWorkspace), out: map[int]any{http.StatusNoContent: nil}},
 	}
 }
@@ -45,6 +48,13 @@ func (a *API) listWorkspaces(q *request, _ none) (client.WorkspacePage, error) {
 }
 
 func (a *API) createWorkspace(q *request, in client.WorkspaceCreate) (client.Workspace, error) {
+	if in.TemplateID != "" {
+		if in.Directory != "" || in.Trusted || in.Kind != "" && in.Kind != chat.WorkspaceLocal {
+			return client.Workspace{}, chat.Invalid("template_id", "the template says what the workspace is; leave directory, trusted and kind out")
+		}
+		w, err := a.o.Workspaces.Make(q.ctx(), q.who, workspace.MakeInput{TemplateID: in.TemplateID, Name: in.Name, Branch: in.Branch})
+		return a.shownWorkspace(q, &w, err)
+	}
 	out, err := a.o.Workspaces.Create(q.ctx(), q.who, workspace.CreateInput{Name: in.Name, Kind: in.Kind, Directory: in.Directory,
 		Trusted: in.Trusted})
 	if out.Existing {
@@ -74,7 +84,7 @@ func (a *API) stopWorkspace(q *request, _ none) (client.Workspace, error) {
 }
 
 func (a *API) deleteWorkspace(q *request, _ none) (none, error) {
-	_, err := a.o.Workspaces.Delete(q.ctx(), q.who, workspace.DeleteInput{ID: workspaceID(q)})
+	_, err := a.o.Workspaces.Delete(q.ctx(), q.who, workspace.DeleteInput{ID: workspaceID(q), Files: q.query.Get("files")})
 	return none{}, err
 }
 
@@ -83,7 +93,14 @@ func (a *API) shownWorkspace(q *request, w *chat.WorkspaceRecord, err error) (cl
 	if err != nil {
 		return client.Workspace{}, err
 	}
-	held, err := a.o.Workspaces.Sandbox(q.ctx(), q.who, workspace.SandboxInput{ID: w.ID})
+	var held workspace.SandboxOutput
+	if !w.Unmade() {
+		held, err = a.o.Workspaces.Sandbox(q.ctx(), q.who, workspace.SandboxInput{ID: w.ID})
+	}
+	var deadline *time.Time
+	if !w.Deadline.IsZero() {
+		deadline = &w.Deadline
+	}
 	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, AgentID: w.AgentID, Trusted: w.Trusted,
-		State: w.Standing(), Sandbox: held.Sandbox, CreatedAt: client.At(w.CreatedAt)}, err
+		State: w.Standing(), Sandbox: held.Sandbox, TemplateID: w.Made.TemplateID, SetupLog: w.Made.Log, Deadline: client.AtOrNil(deadline), CreatedAt: client.At(w.CreatedAt)}, err
 }

@@ -90,6 +90,7 @@ type Appliance struct {
 type parts struct {
 	places  *agentside.Workspaces
 	search  *search.Room
+	spaces  *workspace.Room
 	runs    *runlog.Room
 	running *scripted.Running
 	server  *http.Server
@@ -138,7 +139,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	})
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
 		Committed: a.parts.search.Committed, Forget: runs.Forget,
-		Workspaces: spaces.Open, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
+		Workspaces: spaces.Open, Spaces: spaces, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.parts.places.OnChange(a.Engine.Changed)
 	a.Contexts = snapshot.New(snapshot.Options{Store: a.Store, Open: spaces.Open, Window: engine.Window(model.Resolve), Log: o.Log})
 	a.Contexts.OwnChats(a.Engine.NewestContext)
@@ -149,6 +150,7 @@ func Start(t testing.TB, o Options) *Appliance {
 		must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) }))
 	}
 	must(t, models.EnsureConfigs(t.Context()))
+	a.parts.spaces = spaces
 	a.serve(t, o, models, spaces)
 	return a
 }
@@ -197,6 +199,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	text, err := os.ReadFile(tokenFile)
 	must(t, err)
 	a.Token = strings.TrimSpace(string(text))
+	must(t, spaces.Begin(t.Context()))
 	must(t, a.Engine.Start(t.Context()))
 	a.parts.search.Start()
 	base, end := context.WithCancelCause(context.Background())
@@ -239,6 +242,9 @@ func (a *Appliance) Stop(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	err := a.Engine.Close(ctx)
+	if a.parts.spaces != nil {
+		a.parts.spaces.Close()
+	}
 	a.parts.search.Close()
 	if a.parts.server != nil {
 		a.parts.end(chat.CauseShutdown)

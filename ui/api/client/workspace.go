@@ -22,8 +22,13 @@ type Workspace struct {
 	// State is creating, setup, running, setup_failed, stopping, stopped, offline or deleted.
 	State chat.WorkspaceState `json:"state"`
 	// Sandbox is what confines its commands.
-	Sandbox   chat.Sandbox `json:"sandbox"`
-	CreatedAt Time         `json:"created_at"`
+	Sandbox chat.Sandbox `json:"sandbox"`
+	// TemplateID is what it was made from, "" for a folder that was added. SetupLog is the end of what its setup said.
+	TemplateID chat.TemplateID `json:"template_id"`
+	SetupLog   string          `json:"setup_log"`
+	// Deadline is when it is stopped unless it is used before, null for never.
+	Deadline  *Time `json:"deadline"`
+	CreatedAt Time  `json:"created_at"`
 }
 
 // WorkspacePage holds the caller's Workspaces, by name.
@@ -31,12 +36,15 @@ type WorkspacePage struct {
 	Workspaces []Workspace `json:"workspaces"`
 }
 
-// WorkspaceCreate adds a folder of the appliance's machine. Kind is local.
+// WorkspaceCreate adds a folder of the appliance's machine, or makes a Workspace from a Template. Kind is local.
 type WorkspaceCreate struct {
 	Name      string `json:"name,omitempty"`
 	Kind      string `json:"kind,omitempty"`
-	Directory string `json:"directory"`
+	Directory string `json:"directory,omitempty"`
 	Trusted   bool   `json:"trusted,omitempty"`
+	// TemplateID makes it from a Template; Branch is where a clone or worktree begins.
+	TemplateID chat.TemplateID `json:"template_id,omitempty"`
+	Branch     string          `json:"branch,omitempty"`
 }
 
 // WorkspaceUpdate changes what is not nil.
@@ -84,9 +92,14 @@ func (c *Client) StopWorkspace(ctx context.Context, id chat.WorkspaceID) (Worksp
 	return out, c.call(ctx, http.MethodPost, workspacePath(id)+"/stop", nil, nil, &out)
 }
 
-// DeleteWorkspace forgets a Workspace; its files stay.
-func (c *Client) DeleteWorkspace(ctx context.Context, id chat.WorkspaceID) error {
-	return c.call(ctx, http.MethodDelete, workspacePath(id), nil, nil, nil)
+// DeleteWorkspace forgets a Workspace; its files stay. files says what becomes of a worktree: "" removes a clean one, "keep" and "discard"
+// say it for one with changes, which is refused else.
+func (c *Client) DeleteWorkspace(ctx context.Context, id chat.WorkspaceID, files string) error {
+	query := url.Values{}
+	if files != "" {
+		query.Set("files", files)
+	}
+	return c.call(ctx, http.MethodDelete, workspacePath(id), query, nil, nil)
 }
 
 func workspacePath(id chat.WorkspaceID) string { return "/workspaces/" + url.PathEscape(string(id)) }
