@@ -20,6 +20,7 @@ func (r *run) answered() error {
 	plan := r.plan(calls, true)
 	now := r.e.now().UTC()
 	for i := range plan {
+		plan[i].command, plan[i].agreed = r.t.chat.Outstanding[i].Command, r.t.chat.Outstanding[i].Command
 		reason, no := denied[i]
 		if !no || plan[i].refused != nil {
 			continue

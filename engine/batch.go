@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,6 +32,8 @@ type planned struct {
 	ask bool
 	// changes are the files that a checked Call is about to change.
 	changes []chat.FileChange
+	// command is what it runs beyond its arguments; agreed is what a person was shown of that.
+	command, agreed string
 }
 
 func (p *planned) runs() bool { return p.refused == nil && !p.ask && !p.def.Client }
@@ -83,7 +86,10 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 		}
 		p.call.Args = args
 		p.ask = !approved && r.t.asks(p.def)
-		if text := r.t.elsewhere(p); text != "" {
+		if err := r.asksSetup(p, approved); err != nil {
+			refuse("the call was not started: " + turnError(err).Message)
+		}
+		if text := cmp.Or(r.needsPlace(p.def), r.t.elsewhere(p)); text != "" {
 			refuse(text)
 		}
 	}
@@ -261,7 +267,7 @@ func (b *batch) env(p *planned) chat.Env {
 	r := b.r
 	callID := p.call.ID
 	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.t.workspace,
-		Context: r.t.extra.guided.snapshot, Reads: r.t.reads,
+		Context: r.t.extra.guided.snapshot, Reads: r.t.reads, Agreed: p.agreed,
 		Output: func(text string) {
 			r.draft.output(callID, text)
 			r.pace.grew()

@@ -162,6 +162,9 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	r.kept = nil
 	r.books.settled()
 	r.t.notes = nil
+	if out.chat.HistoryVersion != r.t.chat.HistoryVersion+int64(len(msgs)) {
+		r.t.extra.place.missed = true
+	}
 	r.t.chat = out.chat
 	for i := range msgs {
 		r.t.history = append(r.t.history, &msgs[i])
@@ -169,7 +172,9 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	// What ends the run from here on must not find the committed reply again.
 	r.draft.clear()
 	if !out.chat.State.Leased() {
-		r.e.histories.put(out.chat, r.t.history)
+		if !r.t.extra.place.missed {
+			r.e.histories.put(out.chat, r.t.history)
+		}
 		return errFinished
 	}
 	if out.chat.State == chat.Interrupting {

@@ -27,7 +27,8 @@ var planTools = map[string]bool{"write_file": true, "edit_files": true, toolPlan
 	toolExecute: true, toolOutput: true, "read_skill": true, "read_skill_file": true, "advisor": true}
 
 // rootTools are those that a Sub-agent never has.
-var rootTools = map[string]bool{toolPlan: true, toolQuestion: true, toolSpawn: true, toolWait: true, toolTell: true, toolClose: true}
+var rootTools = map[string]bool{toolPlan: true, toolQuestion: true, toolSpawn: true, toolWait: true, toolTell: true, toolClose: true,
+	toolTemplates: true, toolMake: true}
 
 // allows says whether a Tool is active in this Turn: it is then offered, and only then it runs.
 func (t *turn) allows(d chat.ToolDef) bool {

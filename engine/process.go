@@ -59,14 +59,19 @@ func (e *Engine) StopProcess(ctx context.Context, _ chat.Principal, in StopProce
 	return Done{}, err
 }
 
-// workspaceOf opens a Chat's Workspace, nil when it has none.
+// workspaceOf opens a Chat's Workspace, nil when it has none, or one whose directory is not made yet.
 func (e *Engine) workspaceOf(ctx context.Context, id chat.ID) (chat.Workspace, error) {
 	var c *chat.Chat
+	unmade := false
 	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
-		c, err = mustChat(tx, id)
+		if c, err = mustChat(tx, id); err != nil || c.WorkspaceID == "" {
+			return err
+		}
+		w, found, err := tx.Workspace(c.WorkspaceID)
+		unmade = found && w.Unmade()
 		return err
 	})
-	if err != nil || c.WorkspaceID == "" {
+	if err != nil || c.WorkspaceID == "" || unmade {
 		return nil, err
 	}
 	return e.ports.workspaces(ctx, c.WorkspaceID)

@@ -131,10 +131,10 @@ func (r *run) begin(c *chat.Chat) error {
 		return err
 	}
 	t.window, t.extra.mode = windowOf(t.config), c.Mode()
+	if err = r.openPlace(); err != nil {
+		return err
+	}
 	if t.record != nil {
-		if t.workspace, err = r.e.ports.workspaces(r.ctx, t.record.ID); err != nil {
-			return workspaceError(t.record, err)
-		}
 		if err = r.pinContext(); err != nil {
 			return err
 		}

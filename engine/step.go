@@ -43,6 +43,9 @@ func (r *run) steps() error {
 
 // step makes one model call, runs its Calls and commits both. nil means that the Turn goes on.
 func (r *run) step() error {
+	if err := r.refreshPlace(); err != nil {
+		return err
+	}
 	built, err := r.build()
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ func (r *run) promptInput() prompt.Input {
 	if len(t.notes) > 0 {
 		messages = append(messages[:len(messages):len(messages)], notesAsMessages(t.notes)...)
 	}
-	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.record, Snapshot: t.extra.guided.snapshot, Tools: t.defs,
+	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.extra.place.first, Snapshot: t.extra.guided.snapshot, Tools: t.defs,
 		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
 		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), PlanText: t.extra.planText, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
@@ -353,7 +356,7 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 // outstanding is a Call without a Result: one that a person is asked about, or one that a shutdown kept from running and that the next
 // process runs.
 func (r *run) outstanding(p *planned, step int64) chat.OutstandingCall {
-	o := chat.OutstandingCall{Call: p.call, Kind: chat.OutstandingApproval, AskedAt: r.e.now().UTC(), Step: step}
+	o := chat.OutstandingCall{Call: p.call, Kind: chat.OutstandingApproval, Command: p.command, AskedAt: r.e.now().UTC(), Step: step}
 	switch {
 	case p.def.Client:
 		o.Kind = chat.OutstandingClient

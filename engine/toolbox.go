@@ -62,7 +62,7 @@ func (r *run) offered() []chat.ToolDef {
 		return nil
 	}
 	defs := slices.DeleteFunc(r.e.tools.Defs(t.window), func(d chat.ToolDef) bool {
-		return d.Workspace && t.workspace == nil || skill.Reads(d.Name) && !skill.Any(t.extra.guided.snapshot) || !t.allows(d)
+		return d.Workspace && t.workspace == nil && !t.extra.place.makes || (d.Name == toolTemplates || d.Name == toolMake) && !t.extra.place.makes || skill.Reads(d.Name) && !skill.Any(t.extra.guided.snapshot) || !t.allows(d)
 	})
 	for _, tool := range t.extra.tools {
 		defs = append(defs, tool.Def())

@@ -141,6 +141,8 @@ const (
 type OutstandingCall struct {
 	Call Call            `json:"call"`
 	Kind OutstandingKind `json:"kind"`
+	// Command is what the Call runs beyond its arguments, such as the setup of a template.
+	Command string `json:"command,omitempty"`
 	// Decision is "" while open, then allow or deny.
 	Decision string    `json:"decision,omitempty"`
 	Reason   string    `json:"reason,omitempty"`

@@ -121,9 +121,11 @@ const (
 
 // Making is how a Workspace came from a Template.
 type Making struct {
-	TemplateID TemplateID   `json:"template_id,omitempty"`
-	Kind       TemplateKind `json:"kind,omitempty"`
-	Source     string       `json:"source,omitempty"`
+	TemplateID TemplateID `json:"template_id,omitempty"`
+	// ChatID is the Chat whose model had it made, "" when a person did.
+	ChatID ID           `json:"chat_id,omitempty"`
+	Kind   TemplateKind `json:"kind,omitempty"`
+	Source string       `json:"source,omitempty"`
 	// Parent is where its directory is made; Branch what was asked for, then the one that a worktree has.
 	Parent string `json:"parent,omitempty"`
 	Branch string `json:"branch,omitempty"`

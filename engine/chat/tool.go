@@ -64,6 +64,8 @@ type Env struct {
 	Restart func()
 	// Started makes it durable that the Call started this process, before its output is waited for. Never nil.
 	Started func(processID string) error
+	// Agreed is what a person agreed to beyond the arguments, as their card showed it; "" when nobody was asked.
+	Agreed string
 }
 
 // Reads remembers, per Chat, the hash of each file as the model last saw it (the stale check of tools.md 2).

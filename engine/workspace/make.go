@@ -22,6 +22,49 @@ type MakeInput struct {
 	// ForModel: a model asks, so the Template must allow that. Setup, unless nil, is the script that somebody agreed to.
 	ForModel bool    `json:"-"`
 	Setup    *string `json:"-"`
+	// ChatID is the Chat that it is for.
+	ChatID chat.ID `json:"-"`
+}
+
+// BuildOptions say how a Workspace is built. Log gets what happens, in pieces. Setup, unless nil, is the script for another try of one whose
+// setup failed; else the same one runs again.
+type BuildOptions struct {
+	Setup *string
+	Log   func(string)
+}
+
+// ForModels gives the Templates that the models of a person may use, by name.
+func ForModels(tx *kv.Tx, p chat.Principal) ([]chat.Template, error) {
+	all, err := Templates(tx)
+	return slices.DeleteFunc(all, func(t chat.Template) bool { return !t.AllowAgents || !usable(t, p) }), err
+}
+
+// SetupOf gives the script that making a Workspace from a Template would run, or another try of the one that is there, and whether a person
+// has to agree to it: nothing confines it, unless an admin trusts what stands there.
+func SetupOf(tx *kv.Tx, p chat.Principal, id chat.WorkspaceID, template chat.TemplateID) (script string, asks bool, err error) {
+	if id != "" {
+		w, found, err := tx.Workspace(id)
+		if err != nil || !found || w.Standing() != chat.WorkspaceSetupFailed {
+			return "", false, err
+		}
+		script, err = renewed(tx, w)
+		return script, script != "" && !w.Trusted, err
+	}
+	t, err := find(tx, template)
+	if err != nil || t == nil || !t.AllowAgents || !usable(*t, p) {
+		return "", false, err
+	}
+	script = Script(*t)
+	return script, script != "" && t.Policy != chat.PolicyTrusted, nil
+}
+
+// renewed is the setup of a Workspace as its Template has it now; without the Template it is the one it had.
+func renewed(tx *kv.Tx, w *chat.WorkspaceRecord) (string, error) {
+	t, err := find(tx, w.Made.TemplateID)
+	if err != nil || t == nil {
+		return w.Made.Setup, err
+	}
+	return Script(*t), nil
 }
 
 // Make makes a Workspace of the caller and begins to set it up; see its state for how that goes.
@@ -34,7 +77,7 @@ func (r *Room) Make(ctx context.Context, p chat.Principal, in MakeInput) (chat.W
 	if err != nil {
 		return out, err
 	}
-	r.inBackground(out.ID)
+	r.inBackground(out.ID, nil)
 	return out, nil
 }
 
@@ -72,7 +115,7 @@ func (r *Room) Reserve(tx *kv.Tx, p chat.Principal, in MakeInput) (chat.Workspac
 	now := r.now().UTC()
 	w := chat.WorkspaceRecord{ID: chat.WorkspaceID(id.String()), OwnerID: p.UserID, Name: name, Kind: chat.WorkspaceLocal, CreatedAt: now, UsedAt: now,
 		Trusted: t.Policy == chat.PolicyTrusted, Sandbox: chat.Profile(t.Sandbox), State: chat.WorkspaceCreating, Made: chat.Making{TemplateID: t.ID, Kind: t.Kind, Source: t.Source,
-			Parent: t.Directory, Branch: branch, Setup: Script(*t), SetupTimeoutMS: t.SetupTimeoutMS}}
+			ChatID: in.ChatID, Parent: t.Directory, Branch: branch, Setup: Script(*t), SetupTimeoutMS: t.SetupTimeoutMS}}
 	return w, tx.PutWorkspace(&w)
 }
 
@@ -123,11 +166,11 @@ func validBranch(s string) bool {
 	})
 }
 
-// Build makes the directory of a Workspace and sets it up, and tries that again where it failed. It waits for whoever does so already. log
-// gets what happens, in pieces. Failing is no error: the record says so.
+// Build makes the directory of a Workspace and sets it up, and tries that again where it failed. It waits for whoever does so already.
+// Failing is no error: the record says so.
 //
 //guard:none the engine builds what a Chat was bound to; Make and Start build behind their policies
-func (r *Room) Build(ctx context.Context, id chat.WorkspaceID, log func(string)) (chat.WorkspaceRecord, error) {
+func (r *Room) Build(ctx context.Context, id chat.WorkspaceID, o BuildOptions) (chat.WorkspaceRecord, error) {
 	unlock, err := r.locks.lock(ctx, id)
 	if err != nil {
 		return chat.WorkspaceRecord{}, err
@@ -141,6 +184,9 @@ func (r *Room) Build(ctx context.Context, id chat.WorkspaceID, log func(string))
 	case chat.WorkspaceSetupFailed:
 		if w, err = r.change(ctx, id, func(_ *kv.Tx, w *chat.WorkspaceRecord) error {
 			w.Made.Log = ""
+			if o.Setup != nil {
+				w.Made.Setup = *o.Setup
+			}
 			return w.Move(chat.WorkspaceRetry)
 		}); err != nil {
 			return w, err
@@ -149,7 +195,7 @@ func (r *Room) Build(ctx context.Context, id chat.WorkspaceID, log func(string))
 	default:
 		return w, nil
 	}
-	said := &ending{log: log}
+	said := &ending{log: o.Log}
 	failed := r.build(ctx, w, said)
 	// Who asked may be gone; what came of it must be written down.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -194,10 +240,21 @@ func (r *Room) build(ctx context.Context, w chat.WorkspaceRecord, said *ending) 
 	return r.setup(ctx, w, said)
 }
 
-// inBackground builds a Workspace while nobody waits for it.
-func (r *Room) inBackground(id chat.WorkspaceID) {
+// Settle waits while somebody makes or sets up a Workspace, starts or stops it.
+//
+//guard:none the engine waits for what a Chat's record names
+func (r *Room) Settle(ctx context.Context, id chat.WorkspaceID) error {
+	unlock, err := r.locks.lock(ctx, id)
+	if err == nil {
+		unlock()
+	}
+	return err
+}
+
+// inBackground builds a Workspace while nobody waits for it; setup is as in BuildOptions.
+func (r *Room) inBackground(id chat.WorkspaceID, setup *string) {
 	r.joined.Go(func() {
-		if _, err := r.Build(r.ctx, id, func(string) {}); err != nil && r.ctx.Err() == nil {
+		if _, err := r.Build(r.ctx, id, BuildOptions{Setup: setup, Log: func(string) {}}); err != nil && r.ctx.Err() == nil {
 			r.log.Error("a workspace could not be built", "workspace", id, "error", err)
 		}
 	})

@@ -37,7 +37,7 @@ func (s *stand) made(t *testing.T, in MakeInput) (chat.WorkspaceRecord, string) 
 		t.Errorf("at once: %+v", w)
 	}
 	var said strings.Builder
-	if w, err = s.room.Build(t.Context(), w.ID, func(text string) { said.WriteString(text) }); err != nil {
+	if w, err = s.room.Build(t.Context(), w.ID, BuildOptions{Log: func(text string) { said.WriteString(text) }}); err != nil {
 		t.Fatal(err)
 	}
 	return w, said.String()
@@ -263,7 +263,7 @@ func TestBuildAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if got, err := s.room.Build(context.Background(), w.ID, func(string) {}); err != nil || got.State != chat.WorkspaceRunning {
+			if got, err := s.room.Build(context.Background(), w.ID, BuildOptions{Log: func(string) {}}); err != nil || got.State != chat.WorkspaceRunning {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

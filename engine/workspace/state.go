@@ -24,7 +24,14 @@ func (r *Room) Start(ctx context.Context, _ chat.Principal, in StartInput) (chat
 		return w, err
 	}
 	if w.Standing() == chat.WorkspaceSetupFailed {
-		r.inBackground(in.ID)
+		var script string
+		if err := r.store.View(ctx, func(tx *kv.Tx) (err error) {
+			script, err = renewed(tx, &w)
+			return err
+		}); err != nil {
+			return w, err
+		}
+		r.inBackground(in.ID, &script)
 		w.State = chat.WorkspaceCreating
 		return w, nil
 	}
