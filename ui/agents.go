@@ -32,7 +32,7 @@ func agentsView(v engine.View) view.Agents {
 		}
 		for _, o := range c.Outstanding {
 			if o.Kind == chat.OutstandingApproval && o.Decision == "" {
-				card := approvalOf(c, v.Workspace, o.Call)
+				card := approvalOf(c, v.Workspace, o)
 				card.Agent = c.Title
 				a.Cards = append(a.Cards, *card)
 			}

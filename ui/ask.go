@@ -72,7 +72,8 @@ func clientCard(c *chat.Chat, p *chat.Part) *view.Card {
 }
 
 // approvalOf is the permission card of a Call.
-func approvalOf(c *chat.Chat, space *chat.WorkspaceRecord, call chat.Call) *view.Approval {
+func approvalOf(c *chat.Chat, space *chat.WorkspaceRecord, o chat.OutstandingCall) *view.Approval {
+	call := o.Call
 	var args struct{ Command, Workdir string }
 	if err := json.Unmarshal(call.Args, &args); err != nil {
 		args.Command = string(call.Args)
@@ -81,6 +82,11 @@ func approvalOf(c *chat.Chat, space *chat.WorkspaceRecord, call chat.Call) *view
 		PlanMode: c.Mode() == chat.ModePlan}
 	if call.Name != "execute" {
 		a.Tool, a.Command = call.Name, text.Reveal(indented(call.Args))
+	}
+	if o.Command != "" {
+		// What is agreed to is the command itself, in a workspace that is still to be made.
+		a.Command, a.Setup = text.Reveal(o.Command), true
+		return a
 	}
 	placeApproval(a, space, args.Workdir)
 	return a

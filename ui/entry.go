@@ -225,7 +225,7 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 			row.Out, row.Card = "waits for its program", clientCard(t.chat, p)
 			return row
 		}
-		row.Ask = approvalOf(t.chat, t.space, o.Call)
+		row.Ask = approvalOf(t.chat, t.space, o)
 		return row
 	}
 	if !done {

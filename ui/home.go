@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"os/exec"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -65,7 +66,7 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 	n.Modes = modeOptions(r.FormValue("plan_mode"))
 	n.Models = s.modelChoices(ctx, p, chat.ModelConfigID(r.FormValue("model_config_id")))
 	// The choice of no folder alone is none.
-	if n.Spaces = s.spaceOptions(ctx, p, space); len(n.Spaces) == 1 {
+	if n.Spaces = append(s.spaceOptions(ctx, p, space), s.templateOptions(ctx, p, space)...); len(n.Spaces) == 1 {
 		n.Spaces = nil
 	}
 	for _, o := range n.Spaces {
@@ -131,10 +132,18 @@ func (s *Site) lastWorkspace(r *http.Request) chat.WorkspaceID {
 // create starts a Chat from the form and leads to it.
 func (s *Site) create(w http.ResponseWriter, r *http.Request) {
 	var c *chat.Chat
-	content, err := s.written(r, chat.WorkspaceID(r.FormValue("workspace_id")))
+	space := chat.WorkspaceID(r.FormValue("workspace_id"))
+	template, fresh := strings.CutPrefix(string(space), fromTemplate)
+	if fresh {
+		space = ""
+	}
+	content, err := s.written(r, space)
+	if err == nil && fresh {
+		space, err = s.madeFrom(r, chat.TemplateID(template))
+	}
 	if err == nil {
 		c, err = s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: content,
-			ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace_id")),
+			ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: space,
 			PlanMode: r.FormValue("plan_mode"), Key: r.FormValue("key")})
 	}
 	if err != nil {

@@ -145,6 +145,10 @@ func describeResult(r *view.Row, p *chat.Part) {
 		failedRow(r, p)
 		return
 	}
+	if p.ToolName == "create_workspace" {
+		madeRow(r, p)
+		return
+	}
 	switch r.Kind {
 	case view.RowRead:
 		var d chat.ReadDetail
@@ -197,6 +201,21 @@ func describeResult(r *view.Row, p *chat.Part) {
 		r.Out = "shown to you"
 	case view.RowSummary:
 		r.Target, r.Out = "earlier messages, for the model", ""
+	}
+}
+
+// madeRow says what became of a Workspace that a model had made.
+func madeRow(r *view.Row, p *chat.Part) {
+	var d struct {
+		Name, Directory string
+		State           chat.WorkspaceState
+	}
+	if json.Unmarshal(p.Result, &d) != nil || d.State == "" {
+		return
+	}
+	r.Target, r.In, r.Out = "workspace "+oneLine(d.Name), d.Directory, d.State.Words()
+	if d.State == chat.WorkspaceSetupFailed {
+		r.State, r.Out = view.RowFailed, "setup failed"
 	}
 }
 

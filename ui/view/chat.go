@@ -199,6 +199,8 @@ type Approval struct {
 	Agent     string
 	Tool      string
 	PlanMode  bool
+	// Setup: the command sets up a workspace that is about to be made.
+	Setup bool
 }
 
 // Body is what an opened row shows; the fields that are set are shown in this order.

@@ -60,6 +60,9 @@ func approvalTitle(a Approval) string {
 	if a.Agent != "" {
 		who = "Sub-agent “" + text.Plain(a.Agent) + "”"
 	}
+	if a.Setup {
+		return who + " asks to make a workspace and set it up"
+	}
 	if a.Tool != "" {
 		return who + " asks to use " + a.Tool
 	}
@@ -68,6 +71,8 @@ func approvalTitle(a Approval) string {
 
 func approvalWhy(a Approval) string {
 	switch {
+	case a.Setup:
+		return "Its template runs this command once in it. Nothing confines the command, so a person decides."
 	case a.PlanMode:
 		return "In plan mode nothing should change, and a command can, so a person decides about each one."
 	case a.Workspace == "":
