@@ -195,7 +195,9 @@ func TestNothingToMake(t *testing.T) {
 func TestInterruptedSetup(t *testing.T) {
 	r, _ := making(t, "echo up; sleep 1000", chat.PolicyTrusted, []scripted.Call{toolCall("create_workspace", `{"template_id":"ID"}`)})
 	id := r.create("go")
-	r.until(id, "the log of the setup", func(v engine.View) bool { return v.Draft != nil && strings.Contains(fmt.Sprintf("%+v", v.Draft), "up\n") })
+	r.until(id, "the log of the setup", func(v engine.View) bool {
+		return v.Draft != nil && strings.Contains(fmt.Sprintf("%+v", v.Draft), "up\n")
+	})
 	r.interrupt(id)
 	r.rest(id)
 	if err := r.spaces.Settle(context.Background(), r.made(id).ID); err != nil {
