@@ -219,7 +219,7 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 func same(a, b chat.WorkspaceRecord) bool {
 	equal := a.CreatedAt.Equal(b.CreatedAt)
 	for _, r := range []*chat.WorkspaceRecord{&a, &b} {
-		r.CreatedAt, r.UsedAt, r.Deadline, r.State, r.Made = time.Time{}, time.Time{}, time.Time{}, "", chat.Making{}
+		r.CreatedAt, r.UsedAt, r.State, r.Made = time.Time{}, time.Time{}, "", chat.Making{}
 	}
 	return equal && a == b
 }

@@ -134,6 +134,8 @@ type Making struct {
 	SetupTimeoutMS int64  `json:"setup_timeout_ms,omitempty"`
 	// Log is the end of what making and setup said.
 	Log string `json:"log,omitempty"`
+	// Deadline is when the Workspace is stopped unless it is used before, zero for never. It is worked out and not stored.
+	Deadline time.Time `json:"-"`
 }
 
 // Maker makes and removes the directories of Workspaces that come from a Template.

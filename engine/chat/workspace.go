@@ -25,8 +25,6 @@ type WorkspaceRecord struct {
 	UsedAt time.Time `json:"used_at,omitzero"`
 	// Made is how it came from a Template; zero when a person added its directory.
 	Made Making `json:"made,omitzero"`
-	// Deadline is when it is stopped unless it is used before, zero for never. It is worked out and not stored.
-	Deadline time.Time `json:"-"`
 }
 
 // WorkspaceLocal is the kind of a Workspace on this machine.

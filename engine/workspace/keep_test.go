@@ -82,8 +82,8 @@ func TestDeadline(t *testing.T) {
 		if ttl, err := i.TTL(t.Context(), demoted, TTLInput{}); err != nil || ttl.WorkspaceTTLMS != 0 {
 			t.Errorf("fresh: %+v, %v", ttl, err)
 		}
-		if w := i.now(); !w.Deadline.IsZero() {
-			t.Errorf("without any time to live: %s", w.Deadline)
+		if w := i.now(); !w.Made.Deadline.IsZero() {
+			t.Errorf("without any time to live: %s", w.Made.Deadline)
 		}
 		set := func(ms int64) error {
 			_, err := i.SetTTL(t.Context(), admin, SetTTLInput{TTL{ms}})
@@ -101,17 +101,17 @@ func TestDeadline(t *testing.T) {
 		if err := set(3600000); err != nil {
 			t.Fatal(err)
 		}
-		if w := i.now(); !w.Deadline.Equal(w.UsedAt.Add(time.Hour)) {
-			t.Errorf("used %s, ends %s", w.UsedAt, w.Deadline)
+		if w := i.now(); !w.Made.Deadline.Equal(w.UsedAt.Add(time.Hour)) {
+			t.Errorf("used %s, ends %s", w.UsedAt, w.Made.Deadline)
 		}
-		if list, err := i.List(t.Context(), admin, ListInput{}); err != nil || len(list) != 1 || !list[0].Deadline.Equal(i.now().Deadline) {
+		if list, err := i.List(t.Context(), admin, ListInput{}); err != nil || len(list) != 1 || !list[0].Made.Deadline.Equal(i.now().Made.Deadline) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		if _, err := i.UpdateTemplate(t.Context(), admin, UpdateTemplateInput{ID: i.tpl.ID, TemplateFields: chat.TemplateFields{Autostop: ptr(false)}}); err != nil {
 			t.Fatal(err)
 		}
-		if w := i.now(); !w.Deadline.IsZero() {
-			t.Errorf("never stopped by itself: %s", w.Deadline)
+		if w := i.now(); !w.Made.Deadline.IsZero() {
+			t.Errorf("never stopped by itself: %s", w.Made.Deadline)
 		}
 		if state := i.after(2 * time.Hour); state != chat.WorkspaceRunning {
 			t.Error(state)

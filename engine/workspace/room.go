@@ -66,7 +66,7 @@ func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) ([]chat.
 		}
 		for _, w := range all {
 			if w.OwnerID == p.UserID {
-				w.Deadline = live.deadline(w)
+				w.Made.Deadline = live.deadline(w)
 				out = append(out, *w)
 			}
 		}
@@ -156,7 +156,7 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.Wor
 			return err
 		}
 		live, err := readLives(tx)
-		w.Deadline = live.deadline(w)
+		w.Made.Deadline = live.deadline(w)
 		out = *w
 		return err
 	})

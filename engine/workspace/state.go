@@ -132,7 +132,7 @@ func (r *Room) change(ctx context.Context, id chat.WorkspaceID, change func(*kv.
 		if err != nil {
 			return err
 		}
-		w.Deadline = lives.deadline(w)
+		w.Made.Deadline = lives.deadline(w)
 		out = *w
 		return tx.PutWorkspace(w)
 	})

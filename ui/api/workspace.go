@@ -98,8 +98,8 @@ func (a *API) shownWorkspace(q *request, w *chat.WorkspaceRecord, err error) (cl
 		held, err = a.o.Workspaces.Sandbox(q.ctx(), q.who, workspace.SandboxInput{ID: w.ID})
 	}
 	var deadline *time.Time
-	if !w.Deadline.IsZero() {
-		deadline = &w.Deadline
+	if !w.Made.Deadline.IsZero() {
+		deadline = &w.Made.Deadline
 	}
 	return client.Workspace{ID: w.ID, OwnerID: w.OwnerID, Name: w.Name, Kind: w.Kind, Directory: w.Directory, AgentID: w.AgentID, Trusted: w.Trusted,
 		State: w.Standing(), Sandbox: held.Sandbox, TemplateID: w.Made.TemplateID, SetupLog: w.Made.Log, Deadline: client.AtOrNil(deadline), CreatedAt: client.At(w.CreatedAt)}, err
