@@ -93,7 +93,8 @@ func (a *API) shownWorkspace(q *request, w *chat.WorkspaceRecord, err error) (cl
 	if err != nil {
 		return client.Workspace{}, err
 	}
-	var held workspace.SandboxOutput
+	// What is not made yet is held by nothing.
+	held := workspace.SandboxOutput{Sandbox: chat.Sandbox{Open: []string{}}}
 	if !w.Unmade() {
 		held, err = a.o.Workspaces.Sandbox(q.ctx(), q.who, workspace.SandboxInput{ID: w.ID})
 	}
