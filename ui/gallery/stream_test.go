@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/a-h/templ"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"holdfast/ui/static"
@@ -259,7 +260,7 @@ func TestIntents(t *testing.T) {
 		// a row's body comes when it is opened
 		chromedp.Evaluate(`document.querySelector('#d-3-0').open=true`, nil), chromedp.Poll(`document.querySelector('#kb-3-0 .lines')!==null`, nil),
 		// away from the start of the document: scroll up, older messages come, the place stays
-		chromedp.Evaluate(`(b=>{b.scrollTop=b.clientHeight})(document.querySelector('#transcript'))`, nil),
+		input.DispatchMouseEvent(input.MouseWheel, 700, 400).WithDeltaX(0).WithDeltaY(-1200),
 		chromedp.Poll(`!document.querySelector('#transcript').classList.contains('is-following')`, nil),
 		chromedp.Poll(`document.querySelector('#m--2')!==null`, nil),
 		// away from the end: a pill, not a jump
