@@ -37,7 +37,7 @@ func TestAttemptsWorkOutside(t *testing.T) {
 	pid := neighbour(t)
 	for _, args := range [][]string{{"read", filepath.Join(c.home, ".ssh/id_ed25519")}, {"list", filepath.Join(c.home, ".ssh")},
 		{"link", filepath.Join(c.home, ".ssh/id_ed25519"), filepath.Join(c.place, "hard")}, {"dial", "tcp", l.Addr().String()},
-		{"dial", "unix", u.Addr().String()}, {"kill", pid}, {"outsiders", pid}, {"read", "/proc/" + pid + "/environ"}, {"bpf"}, {"iouring"}} {
+		{"dial", "unix", u.Addr().String()}, {"outsiders", pid}, {"read", "/proc/" + pid + "/environ"}, {"bpf"}, {"iouring"}, {"kill", pid}} {
 		if err := attempts[args[0]](args[1:]); err != nil && !errors.Is(err, syscall.ENOSYS) && (os.Getuid() == 0 || args[0] != "bpf") {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -23,8 +23,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "try" {
 		os.Exit(try(os.Args[2], os.Args[3:]))
 	}
+	os.Setenv("GORACE", quickExit)
 	os.Exit(m.Run())
 }
+
+// quickExit keeps the race detector from sleeping for a second at the end of each program.
+const quickExit = "atexit_sleep_ms=0"
 
 // cell is a Box, a person's home with secrets, and a Workspace.
 type cell struct {
@@ -86,7 +90,7 @@ func (c *cell) start(p chat.Profile, argv ...string) (*Running, *os.File) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	run, err := c.box.Start(Command{Profile: p, Argv: argv, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.home}, Dir: c.place,
+	run, err := c.box.Start(Command{Profile: p, Argv: argv, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.home, "GORACE=" + quickExit}, Dir: c.place,
 		Workspace: c.place, Temp: c.temp, Protected: c.protected, Output: w})
 	if err != nil {
 		c.t.Fatalf("start %q: %v", argv, err)
