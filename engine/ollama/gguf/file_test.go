@@ -119,6 +119,7 @@ func TestTemplate(t *testing.T) {
 		{"", append(used, user("You made the same call 3 times and got the same result.")), KeyNudge},
 		{"", []message{user("Your previous reply was cut off. Continue.")}, KeyGoOn},
 		{"You name conversations. Read", []message{user("The person wrote:")}, KeyTitle},
+		{"You are Holdfast.", []message{user("say hello"), user("This is a request by the appliance, not by the person. Name this conversation: a title")}, KeyTitle},
 	} {
 		var out bytes.Buffer
 		if err := tmpl.Execute(&out, map[string]any{"System": c.system, "Messages": c.messages, "Tools": []int{1}}); err != nil {

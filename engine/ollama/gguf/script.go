@@ -13,7 +13,7 @@ type Script struct {
 // Fallback is the reply to a text without a script.
 const Fallback = "I have no script for that."
 
-// Keys that the Template makes of other messages than the newest user text: the engine's nudges, and the request for a title.
+// Keys that the Template makes of other messages than the newest user text: the engine's nudges, and the requests for a title.
 const (
 	KeyNudge = "[nudge]"
 	KeyGoOn  = "[go on]"
@@ -92,6 +92,7 @@ const Template = `{{- $key := "" }}{{- $tools := "" -}}
 {{- if eq .Role "user" }}{{ $key = .Content }}{{ $tools = "" }}
 {{- if and (ge (len .Content) 10) (eq (slice .Content 0 10) "Your last ") }}{{ $key = "` + KeyNudge + `" }}{{ end }}
 {{- if and (ge (len .Content) 9) (eq (slice .Content 0 9) "You made ") }}{{ $key = "` + KeyNudge + `" }}{{ end }}
+{{- if and (ge (len .Content) 60) (eq (slice .Content 0 60) "This is a request by the appliance, not by the person. Name ") }}{{ $key = "` + KeyTitle + `" }}{{ end }}
 {{- if and (ge (len .Content) 14) (eq (slice .Content 0 14) "Your previous ") }}{{ $key = "` + KeyGoOn + `" }}{{ end -}}
 <|im_start|>user
 {{ .Content }}<|im_end|>
