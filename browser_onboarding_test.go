@@ -128,6 +128,8 @@ func TestBrowserOnboardingGoesOn(t *testing.T) {
 // paced is a scripted server with one model that writes at a pace, on TCP.
 func paced(t *testing.T, pace time.Duration, scripts ...scripted.Script) string {
 	t.Helper()
+	// The chats keep the titles of their first words.
+	scripts = append(scripts, scripted.Script{Contains: "This is a request by the appliance", Results: scripted.Any})
 	running, err := scripted.Listen("127.0.0.1:0", scripted.New(scripted.Options{Models: []scripted.Model{{Name: "paced:latest", Pace: pace, Scripts: scripts}}}))
 	if err != nil {
 		t.Fatal(err)
