@@ -97,12 +97,18 @@ func ownerOf(tx *kv.Tx, id chat.ID) (*chat.Chat, chat.Principal, error) {
 	if err != nil {
 		return nil, chat.Principal{}, err
 	}
-	p := chat.Principal{UserID: c.OwnerID, Role: chat.UserMember}
-	u, found, err := tx.User(c.OwnerID)
+	p, err := principalOf(tx, c.OwnerID)
+	return c, p, err
+}
+
+// principalOf gives the rights that a person has now.
+func principalOf(tx *kv.Tx, id chat.UserID) (chat.Principal, error) {
+	p := chat.Principal{UserID: id, Role: chat.UserMember}
+	u, found, err := tx.User(id)
 	if found {
 		p.Role = u.Role
 	}
-	return c, p, err
+	return p, err
 }
 
 // madeWorkspace is what a model is told of the Workspace of its Chat.

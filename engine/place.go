@@ -81,7 +81,7 @@ func (r *run) mayMake() error {
 		return nil
 	}
 	return r.e.store.View(r.ctx, func(tx *kv.Tx) error {
-		_, p, err := ownerOf(tx, t.chat.ID)
+		p, err := principalOf(tx, t.chat.OwnerID)
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func approvalTitle(a Approval) string {
 func approvalWhy(a Approval) string {
 	switch {
 	case a.Setup:
-		return "Its template runs this command once in it. Nothing confines the command, so a person decides."
+		return "Its template runs this command once in it, before anything else. A person decides about that."
 	case a.PlanMode:
 		return "In plan mode nothing should change, and a command can, so a person decides about each one."
 	case a.Workspace == "":
