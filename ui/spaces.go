@@ -49,7 +49,7 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 			return nil, err
 		}
 		out = append(out, view.Workspace{Sandbox: held.Sandbox, Reason: held.Reason, Chosen: rec.Sandbox,
-			ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing()})
+			ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing(), Elsewhere: rec.Kind == chat.WorkspaceAgent})
 	}
 	return out, nil
 }

@@ -166,6 +166,8 @@ type Workspace struct {
 	Trusted   bool
 	Chats     int
 	State     chat.WorkspaceState
+	// Elsewhere: its files are beside an Agent; whether that answers is said on the page of Agents.
+	Elsewhere bool
 	// Sandbox confines the commands; Reason says why it is not all there could be, Chosen what the owner chose, "" for nothing.
 	Sandbox chat.Sandbox
 	Reason  string
