@@ -43,18 +43,61 @@ const (
 
 // commands is the whole table, a line of words for each rule and room.
 var commands = map[rule]map[string]string{
-	anybody: {"engine": "List WatchList Overview Families Swap", "account": "Me", "model": "List Get Status Installed Threshold", "notice": "Follow Since", "runlog": "Setting", "search": "Search", "snapshot": "Refresh",
-		"site": "Advisor Behaviour Classifier PlanMode TurnSummaries", "usage": "Limits", "workspace": "List ListTemplates GetTemplate TTL"},
-	anybodyWrite: {"engine": "Create Import", "account": "ChangePassword", "file": "Upload", "model": "SetThreshold", "snapshot": "SetRefresh", "workspace": "Make"},
-	admins:       {"agent": "List", "account": "ListUsers GetUser", "health": "Report", "usage": "Overall Users"},
-	adminsWrite: {"agent": "Enrol Revoke", "account": "CreateUser UpdateUser DeleteUser", "model": "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
-		"runlog": "SetSetting", "site": "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries", "usage": "SetLimits", "workspace": "Create CreateTemplate UpdateTemplate DeleteTemplate SetTTL"},
-	owns: {"engine": "Get View Message Watch Unread Seen Processes Changes Repositories Transcript", "file": "Get Open", "runlog": "List Get Turns", "snapshot": "Place Chat Text Sources Source", "usage": "ChatCost", "workspace": "Get Paths Sandbox Text"},
-	ownsWrite: {"engine": "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
+	anybody: {
+		"engine":    "List WatchList Overview Families Swap",
+		"account":   "Me",
+		"model":     "List Get Status Installed Threshold",
+		"notice":    "Follow Since",
+		"runlog":    "Setting",
+		"search":    "Search",
+		"snapshot":  "Refresh",
+		"site":      "Advisor Behaviour Classifier PlanMode TurnSummaries",
+		"usage":     "Limits",
+		"workspace": "List ListTemplates GetTemplate TTL",
+	},
+	anybodyWrite: {
+		"engine":    "Create Import",
+		"account":   "ChangePassword",
+		"file":      "Upload",
+		"model":     "SetThreshold",
+		"snapshot":  "SetRefresh",
+		"workspace": "Make",
+	},
+	admins: {
+		"agent":   "List",
+		"account": "ListUsers GetUser",
+		"health":  "Report",
+		"usage":   "Overall Users",
+	},
+	adminsWrite: {
+		"agent":     "Enrol Revoke",
+		"account":   "CreateUser UpdateUser DeleteUser",
+		"model":     "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
+		"runlog":    "SetSetting",
+		"site":      "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries",
+		"usage":     "SetLimits",
+		"workspace": "Create CreateTemplate UpdateTemplate DeleteTemplate SetTTL",
+	},
+	owns: {
+		"engine":    "Get View Message Watch Unread Seen Processes Changes Repositories Transcript",
+		"file":      "Get Open",
+		"runlog":    "List Get Turns",
+		"snapshot":  "Place Chat Text Sources Source",
+		"usage":     "ChatCost",
+		"workspace": "Get Paths Sandbox Text",
+	},
+	ownsWrite: {
+		"engine":    "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
 		"snapshot":  "AddSource RemoveSource Resync",
-		"workspace": "Update Start Stop Delete"},
-	self:      {"account": "ListTokens ListSessions", "usage": "Summary Standing"},
-	selfWrite: {"account": "CreateToken RevokeToken CreateLogin RevokeSession"},
+		"workspace": "Update Start Stop Delete",
+	},
+	self: {
+		"account": "ListTokens ListSessions",
+		"usage":   "Summary Standing",
+	},
+	selfWrite: {
+		"account": "CreateToken RevokeToken CreateLogin RevokeSession",
+	},
 }
 
 // asker is somebody, and what each rule says to them: "" lets them in.

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/agentside"
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/agent"
+	"holdfast/engine/call"
+	"holdfast/engine/chat"
+	"holdfast/engine/file"
+	"holdfast/engine/health"
+	"holdfast/engine/metric"
+	"holdfast/engine/model"
+	"holdfast/engine/notice"
+	"holdfast/engine/ollama"
+	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/runlog"
+	"holdfast/engine/search"
+	"holdfast/engine/site"
+	"holdfast/engine/snapshot"
+	"holdfast/engine/usage"
+	"holdfast/engine/workspace"
+	"holdfast/kv"
+	"holdfast/tools"
+	"holdfast/tools/fs"
+	"holdfast/tools/shell"
+	"holdfast/ui"
+	"holdfast/ui/api"
+	"holdfast/ui/cli"
+	"holdfast/ui/gate"
+)
+
+// house is everything that is wired, ready to listen.
+type house struct {
+	store   *kv.Store
+	engine  *engine.Engine
+	account *account.Room
+	models  *model.Room
+	spaces  *workspace.Room
+	search  *search.Room
+	demo    *scripted.Running
+	agents  *agentsDoor
+	metrics *metric.Registry
+	log     *slog.Logger
+	// stopping: the graceful stop has begun.
+	stopping atomic.Bool
+	routes   func(listening []net.Listener) ([]gate.Route, *ui.Site, error)
+}
+
+// wire makes the rooms and hands each what it needs. It touches neither network nor store.
+func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Workspaces, asked *runs, metrics *metric.Registry, log *slog.Logger) (*house, error) {
+	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
+		address, err := ollama.ParseURL(url)
+		if err != nil {
+			return nil, err
+		}
+		return ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")}), nil
+	}}
+	if err := server.connect(o.ollama); err != nil {
+		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
+	}
+	demo := scripted.Memory(scripted.New(scripted.Options{Models: []scripted.Model{scripted.Demo()}}))
+	demoURL, err := ollama.ParseURL(demo.URL)
+	if err != nil {
+		return nil, err
+	}
+	demoModel := ollama.New(ollama.Options{URL: demoURL, Client: demo.Client, Log: log, Slots: 4, Memory: func(context.Context) int64 { return 0 }})
+	toolSet, err := tools.New(append(shell.Tools(shell.Options{}), fs.Tools(fs.Options{})...)...)
+	if err != nil {
+		return nil, err
+	}
+	accounts := account.New(store, log, time.Now)
+	models := model.New(store, server, time.Now)
+	models.AllowConnect(func(url string) error {
+		if o.live.isFixed() {
+			return model.AddressFixed()
+		}
+		return server.connect(url)
+	})
+	o.live.server, o.live.store, o.live.log = server, store, log
+	spaces := workspace.New(store, places, time.Now)
+	agents := agent.New(store, time.Now)
+	spaces.LogTo(log)
+	costs := usage.New(store, log, time.Now)
+	elsewhere := newOthers(o.slots)
+	elsewhere.serve(models, hidden)
+	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
+	models.AllowProbe(prober(calls))
+	find := search.New(search.Options{Store: store, Log: log})
+	told := notice.New(metrics, time.Now())
+	eng := engine.New(engine.Options{
+		Store:       store,
+		Model:       runlog.Record(calls, asked.Log),
+		Traced:      asked.Trace,
+		Tools:       toolSet,
+		Configs:     model.Resolve,
+		Workspaces:  spaces.Open,
+		Spaces:      spaces,
+		Forget:      asked.forgetting(places.Forget),
+		HalveWindow: models.HalveWindow,
+		FoundTools:  models.FoundTools,
+		Seats:       server.seats,
+		Limit:       costs.Check,
+		Committed:   find.Committed,
+		Notify:      told.Post,
+		Metric:      metrics,
+		Log:         log,
+		Bounds:      o.bounds,
+	})
+	contexts := snapshot.New(snapshot.Options{
+		Store:   store,
+		Open:    spaces.Open,
+		Window:  engine.Window(model.Resolve),
+		Changed: eng.Changed,
+		Log:     log,
+		Now:     time.Now,
+	})
+	door := newAgentsDoor(agents, places, spaces, contexts, log)
+	contexts.OwnChats(eng.NewestContext)
+	places.OnChange(eng.Changed)
+	places.PushTo(contexts)
+	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
+	guard := account.NewGuard(account.StoreOwners(store), metrics)
+	h := &house{store: store, engine: eng, account: accounts, models: models, spaces: spaces, search: find, demo: demo, agents: door, metrics: metrics, log: log}
+	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
+		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
+		configs, folders, beside := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard), agent.NewGuarded(agents, guard)
+		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
+		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
+		asks := runlog.NewGuarded(asked.room, guard)
+		known := snapshot.NewGuarded(contexts, guard)
+		news, well := notice.NewGuarded(told, guard), health.NewGuarded(health.New(store), guard)
+		pages, err := ui.New(ui.Options{
+			Chats:      chats,
+			Account:    people,
+			Models:     configs,
+			Workspaces: folders,
+			Agents:     beside,
+			Search:     finding,
+			Usage:      used,
+			Settings:   setting,
+			Files:      files,
+			Runs:       asks,
+			Notices:    news,
+			Health:     well,
+			Contexts:   known,
+			Log:        log,
+			Dev:        o.develop.gallery,
+			Assets:     o.develop.assets,
+			Version:    version,
+			Host:       listening[0].Addr().String(),
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		routes := append(pages.Routes(), api.New(api.Options{
+			Chats:         chats,
+			Account:       people,
+			Models:        configs,
+			Workspaces:    folders,
+			Agents:        beside,
+			Search:        finding,
+			Usage:         used,
+			Settings:      setting,
+			Files:         files,
+			Runs:          asks,
+			Health:        well,
+			Contexts:      known,
+			Log:           log,
+			Version:       version,
+			Configuration: o.live.all,
+			Store:         store.State,
+			URL:           "http://" + listening[0].Addr().String(),
+		}).Routes()...)
+		return routes, pages, nil
+	}
+	return h, nil
+}
+
+// sweepEvery is how often what has had its time is removed from the store; scrubEvery how often an idle one reads a Chat for damage.
+const (
+	sweepEvery = time.Hour
+	scrubEvery = time.Minute
+)
+
+// keep sweeps the store at the start and then hourly, and scrubs it while no Turn runs, until ctx ends.
+func (h *house) keep(ctx context.Context) {
+	sweep, scrub := time.NewTicker(sweepEvery), time.NewTicker(scrubEvery)
+	defer sweep.Stop()
+	defer scrub.Stop()
+	h.sweep(ctx)
+	var last chat.ID
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-sweep.C:
+			h.sweep(ctx)
+		case <-scrub.C:
+			last = h.scrub(ctx, last)
+		}
+	}
+}
+
+func (h *house) sweep(ctx context.Context) {
+	if _, err := h.store.Sweep(ctx); err != nil && ctx.Err() == nil {
+		h.log.Warn("the store could not be swept", "error", err)
+	}
+}
+
+// scrub reads the Chat behind last and gives its id; the store itself tells of damage.
+func (h *house) scrub(ctx context.Context, last chat.ID) chat.ID {
+	busy := false
+	err := h.store.View(ctx, func(tx *kv.Tx) error {
+		active, err := tx.ActiveChats()
+		busy = len(active) > 0
+		return err
+	})
+	if err == nil && !busy {
+		last, _, err = h.store.Scrub(ctx, last)
+	}
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("the store could not be scrubbed", "error", err)
+	}
+	return last
+}
+
+func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.Site, error) {
+	routes, site, err := h.routes(listeners)
+	if err != nil {
+		return nil, nil, err
+	}
+	var addresses []net.Addr
+	for _, l := range listeners {
+		addresses = append(addresses, l.Addr())
+	}
+	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.reach.hosts, Limits: o.limits,
+		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, StreamAway: site.StreamAway, Ready: h.ready}, routes...)
+	return g, site, err
+}
+
+func (h *house) ready() gate.Readiness {
+	if h.stopping.Load() {
+		return gate.Readiness{NotReady: []string{"stopping"}}
+	}
+	if state, reason := h.store.State(); state != kv.StateOK {
+		return gate.Readiness{NotReady: []string{state + ": " + reason}}
+	}
+	if space, err := h.store.Space(); err == nil && space.Low {
+		return gate.Readiness{NotReady: []string{fmt.Sprintf("%s: %d bytes are free in %s", kv.StateNoSpace, space.Free, space.Path)}}
+	}
+	return gate.Readiness{}
+}
+
+// greet prints the address, and a one-time login link unless a service manager reads the output; then asked is false.
+func (h *house) greet(ctx context.Context, url string, stdout io.Writer) (asked bool, err error) {
+	if _, err := fmt.Fprintln(stdout, "Holdfast", version, "is at", url); err != nil {
+		return false, err
+	}
+	if os.Getenv("JOURNAL_STREAM") != "" || os.Getenv("NOTIFY_SOCKET") != "" {
+		return false, nil
+	}
+	owner, err := h.account.EnsureOwner(ctx)
+	if err != nil {
+		return false, err
+	}
+	login, err := h.account.CreateLogin(ctx, owner, account.CreateLoginInput{Lifetime: 10 * time.Minute})
+	if err != nil {
+		return false, err
+	}
+	link := url + "/login?code=" + login.Code
+	_, err = fmt.Fprintf(stdout, "Open this link to sign in (once, within 10 minutes):\n\n  %s\n\nCtrl-C stops it. A new link: holdfast token login\n", link)
+	return err == nil, err
+}
+
+// open opens the browser at the address, without the code: what is an argument of a program, every user of the machine can read. The link
+// is printed, so that a machine without a browser is no failure.
+func (h *house) open(ctx context.Context, url string) {
+	if err := cli.OpenBrowser(ctx, url); err != nil && ctx.Err() == nil {
+		h.log.Debug("the browser was not opened", "error", err)
+	}
+}
+
+func closeAll(listeners []net.Listener) error {
+	var err error
+	for _, l := range listeners {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+func closePlaces(places *agentside.Workspaces, by time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), by)
+	defer cancel()
+	return places.Close(ctx)
+}
+
+// bootID names this boot of the machine; a machine without one gets a new one each time.
+func bootID() string {
+	if b, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
+		return strings.TrimSpace(string(b))
+	}
+	return uuid.NewString()
+}
