@@ -21,8 +21,6 @@ import (
 	"holdfast/engine/agent"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
-	"holdfast/engine/file"
-	"holdfast/engine/health"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
@@ -30,7 +28,6 @@ import (
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
-	"holdfast/engine/site"
 	"holdfast/engine/snapshot"
 	"holdfast/engine/usage"
 	"holdfast/engine/workspace"
@@ -39,7 +36,6 @@ import (
 	"holdfast/tools/fs"
 	"holdfast/tools/shell"
 	"holdfast/ui"
-	"holdfast/ui/api"
 	"holdfast/ui/cli"
 	"holdfast/ui/gate"
 )
@@ -63,22 +59,14 @@ type house struct {
 
 // wire makes the rooms and hands each what it needs. It touches neither network nor store.
 func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Workspaces, asked *runs, metrics *metric.Registry, log *slog.Logger) (*house, error) {
-	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
-		address, err := ollama.ParseURL(url)
-		if err != nil {
-			return nil, err
-		}
-		return ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")}), nil
-	}}
-	if err := server.connect(o.ollama); err != nil {
-		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
-	}
-	demo := scripted.Memory(scripted.New(scripted.Options{Models: []scripted.Model{scripted.Demo()}}))
-	demoURL, err := ollama.ParseURL(demo.URL)
+	server, err := o.modelServer(log)
 	if err != nil {
 		return nil, err
 	}
-	demoModel := ollama.New(ollama.Options{URL: demoURL, Client: demo.Client, Log: log, Slots: 4, Memory: func(context.Context) int64 { return 0 }})
+	demo, demoModel, err := demoServer(log)
+	if err != nil {
+		return nil, err
+	}
 	toolSet, err := tools.New(append(shell.Tools(shell.Options{}), fs.Tools(fs.Options{})...)...)
 	if err != nil {
 		return nil, err
@@ -134,61 +122,49 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	places.OnChange(eng.Changed)
 	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
-	guard := account.NewGuard(account.StoreOwners(store), metrics)
 	h := &house{store: store, engine: eng, account: accounts, models: models, spaces: spaces, search: find, demo: demo, agents: door, metrics: metrics, log: log}
+	inside := rooms{
+		store:    store,
+		engine:   eng,
+		account:  accounts,
+		models:   models,
+		spaces:   spaces,
+		agents:   agents,
+		search:   find,
+		usage:    costs,
+		runs:     asked.room,
+		notice:   told,
+		contexts: contexts,
+	}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
-		chats, people := engine.NewGuarded(eng, guard), account.NewGuarded(accounts, guard)
-		configs, folders, beside := model.NewGuarded(models, guard), workspace.NewGuarded(spaces, guard), agent.NewGuarded(agents, guard)
-		used, finding := usage.NewGuarded(costs, guard), search.NewGuarded(find, guard)
-		setting, files := site.NewGuarded(site.New(store), guard), file.NewGuarded(file.New(store, time.Now), guard)
-		asks := runlog.NewGuarded(asked.room, guard)
-		known := snapshot.NewGuarded(contexts, guard)
-		news, well := notice.NewGuarded(told, guard), health.NewGuarded(health.New(store), guard)
-		pages, err := ui.New(ui.Options{
-			Chats:      chats,
-			Account:    people,
-			Models:     configs,
-			Workspaces: folders,
-			Agents:     beside,
-			Search:     finding,
-			Usage:      used,
-			Settings:   setting,
-			Files:      files,
-			Runs:       asks,
-			Notices:    news,
-			Health:     well,
-			Contexts:   known,
-			Log:        log,
-			Dev:        o.develop.gallery,
-			Assets:     o.develop.assets,
-			Version:    version,
-			Host:       listening[0].Addr().String(),
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		routes := append(pages.Routes(), api.New(api.Options{
-			Chats:         chats,
-			Account:       people,
-			Models:        configs,
-			Workspaces:    folders,
-			Agents:        beside,
-			Search:        finding,
-			Usage:         used,
-			Settings:      setting,
-			Files:         files,
-			Runs:          asks,
-			Health:        well,
-			Contexts:      known,
-			Log:           log,
-			Version:       version,
-			Configuration: o.live.all,
-			Store:         store.State,
-			URL:           "http://" + listening[0].Addr().String(),
-		}).Routes()...)
-		return routes, pages, nil
+		return inside.routes(o, account.NewGuard(account.StoreOwners(store), metrics), log, listening[0].Addr().String())
 	}
 	return h, nil
+}
+
+// modelServer is the model server at the address of the options; it is not asked anything.
+func (o *serveOptions) modelServer(log *slog.Logger) (*modelServer, error) {
+	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
+		address, err := ollama.ParseURL(url)
+		if err != nil {
+			return nil, err
+		}
+		return ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")}), nil
+	}}
+	if err := server.connect(o.ollama); err != nil {
+		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
+	}
+	return server, nil
+}
+
+// demoServer is the scripted demo model, in memory.
+func demoServer(log *slog.Logger) (*scripted.Running, *ollama.Adapter, error) {
+	demo := scripted.Memory(scripted.New(scripted.Options{Models: []scripted.Model{scripted.Demo()}}))
+	url, err := ollama.ParseURL(demo.URL)
+	if err != nil {
+		return nil, nil, err
+	}
+	return demo, ollama.New(ollama.Options{URL: url, Client: demo.Client, Log: log, Slots: 4, Memory: func(context.Context) int64 { return 0 }}), nil
 }
 
 // sweepEvery is how often what has had its time is removed from the store; scrubEvery how often an idle one reads a Chat for damage.

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"log/slog"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/agent"
+	"holdfast/engine/file"
+	"holdfast/engine/health"
+	"holdfast/engine/model"
+	"holdfast/engine/notice"
+	"holdfast/engine/runlog"
+	"holdfast/engine/search"
+	"holdfast/engine/site"
+	"holdfast/engine/snapshot"
+	"holdfast/engine/usage"
+	"holdfast/engine/workspace"
+	"holdfast/kv"
+	"holdfast/ui"
+	"holdfast/ui/api"
+	"holdfast/ui/gate"
+)
+
+// rooms are those whose commands people and programs give, each through its guarded form.
+type rooms struct {
+	store    *kv.Store
+	engine   *engine.Engine
+	account  *account.Room
+	models   *model.Room
+	spaces   *workspace.Room
+	agents   *agent.Room
+	search   *search.Room
+	usage    *usage.Room
+	runs     *runlog.Room
+	notice   *notice.Room
+	contexts *snapshot.Room
+}
+
+// routes are the pages and the API over the guarded rooms, at the address they are listened to.
+func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, address string) ([]gate.Route, *ui.Site, error) {
+	forPages := ui.Options{
+		Chats:      engine.NewGuarded(r.engine, guard),
+		Account:    account.NewGuarded(r.account, guard),
+		Models:     model.NewGuarded(r.models, guard),
+		Workspaces: workspace.NewGuarded(r.spaces, guard),
+		Agents:     agent.NewGuarded(r.agents, guard),
+		Search:     search.NewGuarded(r.search, guard),
+		Usage:      usage.NewGuarded(r.usage, guard),
+		Settings:   site.NewGuarded(site.New(r.store), guard),
+		Files:      file.NewGuarded(file.New(r.store, time.Now), guard),
+		Runs:       runlog.NewGuarded(r.runs, guard),
+		Notices:    notice.NewGuarded(r.notice, guard),
+		Health:     health.NewGuarded(health.New(r.store), guard),
+		Contexts:   snapshot.NewGuarded(r.contexts, guard),
+		Log:        log,
+		Dev:        o.develop.gallery,
+		Assets:     o.develop.assets,
+		Version:    version,
+		Host:       address,
+	}
+	pages, err := ui.New(forPages)
+	if err != nil {
+		return nil, nil, err
+	}
+	programs := api.New(api.Options{
+		Chats:         forPages.Chats,
+		Account:       forPages.Account,
+		Models:        forPages.Models,
+		Workspaces:    forPages.Workspaces,
+		Agents:        forPages.Agents,
+		Search:        forPages.Search,
+		Usage:         forPages.Usage,
+		Settings:      forPages.Settings,
+		Files:         forPages.Files,
+		Runs:          forPages.Runs,
+		Health:        forPages.Health,
+		Contexts:      forPages.Contexts,
+		Log:           log,
+		Version:       version,
+		Configuration: o.live.all,
+		Store:         r.store.State,
+		URL:           "http://" + address,
+	})
+	return append(pages.Routes(), programs.Routes()...), pages, nil
+}
