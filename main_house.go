@@ -72,22 +72,12 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		return nil, err
 	}
 	accounts := account.New(store, log, time.Now)
-	models := model.New(store, server, time.Now)
-	models.AllowConnect(func(url string) error {
-		if o.live.isFixed() {
-			return model.AddressFixed()
-		}
-		return server.connect(url)
-	})
+	models, calls := o.models(store, server, demoModel, hidden)
 	o.live.server, o.live.store, o.live.log = server, store, log
 	spaces := workspace.New(store, places, time.Now)
 	agents := agent.New(store, time.Now)
 	spaces.LogTo(log)
 	costs := usage.New(store, log, time.Now)
-	elsewhere := newOthers(o.slots)
-	elsewhere.serve(models, hidden)
-	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demoModel, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
-	models.AllowProbe(prober(calls))
 	find := search.New(search.Options{Store: store, Log: log})
 	told := notice.New(metrics, time.Now())
 	eng := engine.New(engine.Options{
@@ -155,6 +145,22 @@ func (o *serveOptions) modelServer(log *slog.Logger) (*modelServer, error) {
 		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
 	}
 	return server, nil
+}
+
+// models is the room of the Model configs, and the one way to call any of them.
+func (o *serveOptions) models(store *kv.Store, server *modelServer, demo chat.Model, hidden *secrets) (*model.Room, *call.Model) {
+	models := model.New(store, server, time.Now)
+	models.AllowConnect(func(url string) error {
+		if o.live.isFixed() {
+			return model.AddressFixed()
+		}
+		return server.connect(url)
+	})
+	elsewhere := newOthers(o.slots)
+	elsewhere.serve(models, hidden)
+	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demo, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
+	models.AllowProbe(prober(calls))
+	return models, calls
 }
 
 // demoServer is the scripted demo model, in memory.
