@@ -77,7 +77,7 @@ func (d *agentsDoor) listen(ctx context.Context, address, data string) error {
 	if d.listener, err = config.Listen(ctx, "tcp", address); err != nil {
 		return fmt.Errorf("--agents-listen: %w", err)
 	}
-	d.server = &http.Server{Handler: d.links.Handler(pin), TLSConfig: authority.TLS(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 32 << 10,
+	d.server = &http.Server{Handler: d.links.Handler(pin), TLSConfig: authority.TLS(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, MaxHeaderBytes: 32 << 10,
 		IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug)}
 	d.room.Link(d.links, agent.Address{URL: reachable(d.listener.Addr()), Pin: pin.String()})
 	return nil

@@ -231,6 +231,32 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
+// TestRevokedWhileItProves: one that was looked up just before it was revoked is not taken.
+func TestRevokedWhileItProves(t *testing.T) {
+	o := newOffice(t, quick())
+	id := o.enrolled("a1")
+	asked := make(chan struct{}, 16)
+	o.appliance.o.Record = func(ctx context.Context, id chat.AgentID) (chat.AgentRecord, error) {
+		r, err := o.record(ctx, id)
+		o.mu.Lock()
+		delete(o.agents, id)
+		o.mu.Unlock()
+		o.appliance.Revoke(id)
+		asked <- struct{}{}
+		return r, err
+	}
+	newDesk(t, o, deskOptions{boot: "b1", id: id})
+	// The dial, the greeting, and the next dial, which comes only after a refused greeting.
+	for range 3 {
+		<-asked
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.seen["a1"] != 0 {
+		t.Error("a revoked agent was taken")
+	}
+}
+
 // TestCase58Enrolment: a token is good once; an unknown one has the same wording.
 func TestCase58Enrolment(t *testing.T) {
 	o := newOffice(t, quick())

@@ -81,6 +81,10 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	if err != nil {
 		return err
 	}
+	// It may have been revoked while it proved itself; a revocation from here on finds the line and ends it.
+	if _, err := s.appliance.o.Record(ctx, s.line.id); err != nil {
+		return err
+	}
 	c := s.connection
 	c.hello, c.terms = h, terms
 	// Before anybody waits on with this link: what was to be ended ends first.
@@ -148,11 +152,12 @@ func (s *service) Heartbeat(_ context.Context, in *connect.Request[wire.Heartbea
 // PushContextState hands a Snapshot to the engine.
 func (s *service) PushContextState(ctx context.Context, in *connect.Request[wire.PushContextStateRequest]) (*connect.Response[wire.PushContextStateResponse], error) {
 	a := s.appliance
-	if a.o.Sink == nil || !s.connection.terms.Has(CapPush) {
-		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("this appliance takes no context"))
-	}
+	// Only a connection that counts has greeted: before that its terms are being written.
 	if !s.line.isCurrent(s.connection) {
 		return nil, late()
+	}
+	if a.o.Sink == nil || !s.connection.terms.Has(CapPush) {
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("this appliance takes no context"))
 	}
 	s.heard()
 	snapshot, err := decodePush(in.Msg)
