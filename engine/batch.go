@@ -55,7 +55,7 @@ type batch struct {
 // plan decides about each Call: unknown, badly argued, waiting for a person, or to be run.
 func (r *run) plan(calls []chat.Call, approved bool) []planned {
 	out := make([]planned, len(calls))
-	active := r.t.active()
+	active, reach := r.t.active(), r.t.callable()
 	now := r.e.now().UTC()
 	for i, c := range calls {
 		p := &out[i]
@@ -64,7 +64,7 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 			f := failedResult(c, text, now)
 			p.refused = &f
 		}
-		name, ok := argument.Match(c.Name, active)
+		name, ok := argument.Match(c.Name, reach)
 		if !ok {
 			if r.exists(c.Name) {
 				refuse(chat.TextInactive(c.Name, active))
@@ -393,7 +393,7 @@ func (r *run) fenced(ctx context.Context, write func(*kv.Tx) error) error {
 // toolLabel is a name of ours, or the sort of Tool: what a server or a model calls things is bounded by nobody.
 func (r *run) toolLabel(name string) string {
 	switch {
-	case !slices.Contains(r.t.active(), name):
+	case !slices.Contains(r.t.callable(), name):
 		return "unknown"
 	case strings.Contains(name, "__"):
 		// Only the Tools of MCP servers have such names: server__tool.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
 )
@@ -8,7 +10,7 @@ import (
 // watchLoop nudges a model that repeats Calls with equal Results, and ends the Turn when that does not help.
 func (r *run) watchLoop() error {
 	waits := map[string]bool{}
-	for _, d := range r.t.defs {
+	for _, d := range slices.Concat(r.t.base, r.t.hidden) {
 		waits[d.Name] = d.Waits
 	}
 	turn := r.t.history

@@ -43,7 +43,7 @@ func (r *run) without(present, other string) bool {
 
 // unwrapped gives the Parts of a reply in the JSON protocol: its text, then its Calls.
 func (r *run) unwrapped(parts []chat.Part) ([]chat.Part, bool) {
-	text, calls, ok := r.t.unwrap.Read(r.t.active())
+	text, calls, ok := r.t.unwrap.Read(r.t.callable())
 	if !ok {
 		return nil, false
 	}

@@ -36,9 +36,9 @@ type turn struct {
 	window    int
 	record    *chat.WorkspaceRecord
 	workspace chat.Workspace
-	defs      []chat.ToolDef
-	extra     extras
-	history   []*chat.Message
+	offer
+	extra   extras
+	history []*chat.Message
 	// notes are model-only Messages that go in front of the next Step's, in its commit.
 	notes []chat.Message
 	speaks
@@ -141,7 +141,10 @@ func (r *run) begin(c *chat.Chat) error {
 	}
 	t.extra.exclusive = r.e.ports.exclusive
 	r.addAdvisor()
-	t.defs = r.offered()
+	r.offerTools()
+	if err = r.noteHidden(); err != nil {
+		return err
+	}
 	r.keepAdvisor()
 	t.reads = &reads{chat: c.ID, store: r.e.store}
 	t.protocol = t.config.Protocol()

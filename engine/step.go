@@ -46,6 +46,7 @@ func (r *run) step() error {
 	if err := r.refreshPlace(); err != nil {
 		return err
 	}
+	r.offerFound()
 	built, err := r.build()
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (r *run) recognise(parts []chat.Part) []chat.Part {
 	if last < 0 || parts[last].Type != chat.PartText {
 		return parts
 	}
-	prefix, calls, form, ok := prompt.Recognise(parts[last].Text, r.t.active())
+	prefix, calls, form, ok := prompt.Recognise(parts[last].Text, r.t.callable())
 	if !ok {
 		return parts
 	}

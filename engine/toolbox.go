@@ -55,7 +55,7 @@ func (t ownTool) Run(ctx context.Context, env chat.Env, args json.RawMessage) ch
 	return t.run(ctx, env, args)
 }
 
-// offered is the Turn's Set of Tools, in order. The same list drives definitions and execution.
+// offered is the Turn's Set of Tools, in order. The same list drives definitions and execution; see offer for what is hidden of it.
 func (r *run) offered() []chat.ToolDef {
 	t := &r.t
 	if t.config.Tools == chat.ToolsOff {
@@ -67,12 +67,23 @@ func (r *run) offered() []chat.ToolDef {
 	for _, tool := range t.extra.tools {
 		defs = append(defs, tool.Def())
 	}
-	return prompt.FitTools(append(defs, clientDefs(t, defs)...), t.window)
+	return append(defs, clientDefs(t, defs)...)
+}
+
+// offerTools decides what the Turn offers, and what it hides.
+func (r *run) offerTools() {
+	t := &r.t
+	t.base, t.hidden = hide(r.offered(), t.window)
+	t.base = prompt.FitTools(t.base, t.window)
+	t.defs = t.base
+	if len(t.hidden) > 0 {
+		t.extra.tools = append(t.extra.tools, findTool(t.hidden))
+	}
 }
 
 // tool gives the Tool behind an offered name, and its definition.
 func (r *run) tool(name string) (chat.Tool, chat.ToolDef) {
-	for _, d := range r.t.defs {
+	for _, d := range slices.Concat(r.t.base, r.t.hidden) {
 		if d.Name != name {
 			continue
 		}

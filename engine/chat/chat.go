@@ -110,6 +110,21 @@ type Turn struct {
 	StartedAt   time.Time `json:"started_at,omitzero"`
 	// Warnings say what the Turn went on without.
 	Warnings []string `json:"warnings,omitempty"`
+	// Hidden are the Tools that the model finds only when it looks for them; nil when all are offered.
+	Hidden *HiddenTools `json:"hidden_tools,omitempty"`
+}
+
+// HiddenTools are the Tools of MCP servers whose definitions a Turn leaves out of its requests.
+type HiddenTools struct {
+	Servers []HiddenServer `json:"servers"`
+	// SavedBytes is what their definitions would have taken of each request.
+	SavedBytes int64 `json:"saved_bytes"`
+}
+
+// HiddenServer counts the hidden Tools of one server.
+type HiddenServer struct {
+	Name  string `json:"name"`
+	Tools int    `json:"tools"`
 }
 
 // ContextUse is how full the window was at the last Step, by the server's counts.

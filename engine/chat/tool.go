@@ -41,6 +41,8 @@ type ToolDef struct {
 	Workspace bool `json:"-"`
 	// Client: the program that made the Chat runs it.
 	Client bool `json:"-"`
+	// Server is the MCP server that the Tool comes from, as its name begins; "" for all others. Such Tools may be hidden behind find_tools.
+	Server string `json:"-"`
 }
 
 // Env is what one Call may use. The engine makes one per Call.

@@ -3,8 +3,6 @@ package prompt
 import (
 	"regexp"
 	"strings"
-
-	"holdfast/engine/chat"
 )
 
 // maxAnnounced is how long a reply may be that does nothing but announce: a longer one says something of its own.
@@ -64,15 +62,4 @@ func Unread(text string) bool {
 	last := tail[places[len(places)-1][0]:]
 	inner, _ := strings.CutSuffix(strings.TrimPrefix(last, fenceMark), fenceMark)
 	return !strings.Contains(inner, fenceMark)
-}
-
-// FitTools leaves out the last Tools where the definitions would take more than a third of the window at three bytes per token.
-func FitTools(defs []chat.ToolDef, window int) []chat.ToolDef {
-	left := int64(window)
-	for i := range defs {
-		if left -= toolBytes(defs[i : i+1]); left < 0 {
-			return defs[:i]
-		}
-	}
-	return defs
 }
