@@ -446,8 +446,8 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 	if m.Effects.Has(chat.Wake) && c.State == chat.Pending {
 		e.runner.wake(c.ID, c.Child())
 	}
-	if n, ok := noticeOf(out, appended); ok {
-		e.ports.notify(n)
+	if n := noticeOf(out); n != nil && n.Kind != chat.NoticeFinished {
+		e.ports.notify(*n)
 	}
 }
 

@@ -169,6 +169,9 @@ func (r *run) commitStep(ev chat.Event, o outcome) error {
 	for i := range msgs {
 		r.t.history = append(r.t.history, &msgs[i])
 	}
+	if n := noticeOf(out); n != nil && n.Kind == chat.NoticeFinished {
+		r.t.extra.telling.notice = n
+	}
 	// What ends the run from here on must not find the committed reply again.
 	r.draft.clear()
 	if !out.chat.State.Leased() {

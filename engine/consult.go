@@ -29,6 +29,7 @@ type extras struct {
 	planText string
 	deadline time.Duration
 	naming   naming
+	telling  telling
 }
 
 // Consulting is what is known of the advisor that a Turn may ask.

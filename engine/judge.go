@@ -74,12 +74,12 @@ func ifFenced(err error) error {
 // judged says whether the classifier is to run: it is on, and nothing waits in the queue.
 func (r *run) judged() (wanted bool) {
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) error {
-		c, found, err := tx.Chat(r.id)
-		if err != nil {
+		cfg, err := site.ReadClassifier(tx)
+		if err != nil || !cfg.Enabled {
 			return err
 		}
-		cfg, err := site.ReadClassifier(tx)
-		wanted = found && c.Queued == 0 && cfg.Enabled
+		c, found, err := tx.Chat(r.id)
+		wanted = found && c.Queued == 0
 		return err
 	})
 	if err != nil {

@@ -50,7 +50,14 @@ func (r *run) openPlace() error {
 		}
 	}
 	t.extra.place.first = t.record
-	return r.mayMake()
+	switch {
+	case t.record != nil:
+		// What is offered stays the same once the model has made it.
+		t.extra.place.makes = r.couldMake() && t.record.Made.ChatID == t.chat.ID
+	case t.chat.WorkspaceID != "":
+		return r.e.store.View(r.ctx, r.mayMake)
+	}
+	return nil
 }
 
 // awaitPlace waits while the Workspace is being made.
@@ -70,25 +77,25 @@ func (r *run) awaitPlace() error {
 	})
 }
 
-// mayMake finds out whether the model may make the Chat's Workspace, or may have made it: what is offered stays the same either way.
-func (r *run) mayMake() error {
+// mayMake finds out whether the model may make the Chat's Workspace, of which there is none.
+func (r *run) mayMake(tx *kv.Tx) error {
 	t := &r.t
-	if r.e.ports.spaces == nil || t.chat.Child() || t.extra.mode != chat.ModeAct || t.window < prompt.SmallWindow {
+	if !r.couldMake() {
 		return nil
 	}
-	if t.record != nil {
-		t.extra.place.makes = t.record.Made.ChatID == t.chat.ID
-		return nil
-	}
-	return r.e.store.View(r.ctx, func(tx *kv.Tx) error {
-		p, err := principalOf(tx, t.chat.OwnerID)
-		if err != nil {
-			return err
-		}
-		usable, err := workspace.ForModels(tx, p)
-		t.extra.place.makes = len(usable) > 0
+	p, err := principalOf(tx, t.chat.OwnerID)
+	if err != nil {
 		return err
-	})
+	}
+	usable, err := workspace.ForModels(tx, p)
+	t.extra.place.makes = len(usable) > 0
+	return err
+}
+
+// couldMake says whether the Turn is one in which models make Workspaces at all.
+func (r *run) couldMake() bool {
+	t := &r.t
+	return r.e.ports.spaces != nil && !t.chat.Child() && t.extra.mode == chat.ModeAct && t.window >= prompt.SmallWindow
 }
 
 // refreshPlace takes up a Workspace that the Turn itself has made, between two Steps.

@@ -77,7 +77,7 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 		// Not in this goroutine: the next Turn must not wait for a title.
 		r.e.runner.joined.Go(func() {
 			r.nameChat()
-			r.summariseTurn()
+			r.tellFinished(r.summariseTurn())
 		})
 	}
 }
@@ -118,8 +118,9 @@ func (r *run) begin(c *chat.Chat) error {
 		if t.history, err = r.e.histories.read(tx, c); err != nil {
 			return err
 		}
+		t.window, t.extra.mode = windowOf(t.config), c.Mode()
 		if c.WorkspaceID == "" {
-			return nil
+			return r.mayMake(tx)
 		}
 		rec, found, err := tx.Workspace(c.WorkspaceID)
 		if found {
@@ -130,7 +131,6 @@ func (r *run) begin(c *chat.Chat) error {
 	if err != nil {
 		return err
 	}
-	t.window, t.extra.mode = windowOf(t.config), c.Mode()
 	if err = r.openPlace(); err != nil {
 		return err
 	}

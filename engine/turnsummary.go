@@ -10,15 +10,25 @@ import (
 	"holdfast/kv"
 )
 
+// telling is what is told of a Turn once it rests.
+type telling struct {
+	// first is the first sentence of the reply that ended it; whole: there is nothing else in it.
+	first string
+	whole bool
+	// notice waits for the Turn's summary; nil when there is nothing to tell.
+	notice *chat.Notice
+}
+
 // withSummary lets the Turn's commit store the first sentence of its reply as the line below the title.
 func (r *run) withSummary(o outcome) outcome {
 	if len(o.msgs) == 0 || r.t.chat.Child() {
 		return o
 	}
-	line, _ := quick.FirstSentence(chat.PlainText(o.msgs[len(o.msgs)-1].Content))
+	line, whole := quick.FirstSentence(chat.PlainText(o.msgs[len(o.msgs)-1].Content))
 	if line == "" {
 		return o
 	}
+	r.t.extra.telling = telling{first: line, whole: whole}
 	before := o.record
 	o.record = func(c *chat.Chat) {
 		if before != nil {
@@ -29,21 +39,18 @@ func (r *run) withSummary(o outcome) outcome {
 	return o
 }
 
-// summariseTurn replaces that line by a better sentence once the Turn rests. A reply of one sentence needs none.
-func (r *run) summariseTurn() {
-	c := r.t.chat
-	if c.Child() || c.Archived || c.State != chat.Waiting && c.State != chat.Completed || c.RestReason == chat.RestInterrupted || len(r.t.history) == 0 {
-		return
+// summariseTurn replaces that line by a better sentence once the Turn rests, and gives the one that then stands there. A reply of one sentence
+// needs none. tried says that a model was asked, so that some time has gone by.
+func (r *run) summariseTurn() (line string, tried bool) {
+	c, first := r.t.chat, r.t.extra.telling.first
+	if first == "" || r.t.extra.telling.whole || c.Archived || c.State != chat.Waiting && c.State != chat.Completed || c.RestReason == chat.RestInterrupted {
+		return first, false
 	}
 	last := r.t.history[len(r.t.history)-1]
-	if last.Role != chat.RoleAssistant || last.Partial || last.ID != c.LastReply {
-		return
+	if last.ID != c.LastReply || !r.summarised() {
+		return first, false
 	}
 	final := chat.PlainText(last.Content)
-	first, whole := quick.FirstSentence(final)
-	if first == "" || whole || !r.summarised() {
-		return
-	}
 	ctx := chat.WithOrigin(r.e.runner.ctx, r.origin(chat.UsageSummary))
 	started := r.e.now()
 	small := r.e.small(ctx, r.t.config)
@@ -55,7 +62,7 @@ func (r *run) summariseTurn() {
 	}
 	r.e.meters.quick.Inc("summary", result)
 	if line == "" && reply.Usage.InputTokens == nil {
-		return
+		return first, true
 	}
 	usage := usageOf(c, small.Config, chat.UsageSummary, reply, r.e.now().Sub(started), r.e.now())
 	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
@@ -69,6 +76,10 @@ func (r *run) summariseTurn() {
 	if err != nil && r.e.runner.ctx.Err() == nil {
 		r.e.log.Warn("a summary of a turn could not be stored", "chat", r.id, "error", err)
 	}
+	if line == "" {
+		line = first
+	}
+	return line, true
 }
 
 // summarised says whether models are to sum Turns up.

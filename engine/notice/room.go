@@ -2,6 +2,7 @@ package notice
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ func (r *Room) Post(n chat.Notice) {
 	r.last++
 	p.kept = append(p.kept, Kept{Seq: r.last, At: time.Now().UTC(), Notice: n})
 	if over := len(p.kept) - keptNotices; over > 0 {
-		p.kept = append([]Kept(nil), p.kept[over:]...)
+		p.kept = slices.Delete(p.kept, 0, over)
 	}
 	result := "unheard"
 	for ch := range p.waiting {

@@ -103,15 +103,11 @@ func tagged(tag, text string) string {
 
 // joinBlank joins what is not empty with blank lines.
 func joinBlank(parts []string) string {
-	var b strings.Builder
+	there := make([]string, 0, 16)
 	for _, p := range parts {
-		if p == "" {
-			continue
+		if p != "" {
+			there = append(there, p)
 		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(p)
 	}
-	return b.String()
+	return strings.Join(there, "\n\n")
 }

@@ -75,6 +75,8 @@ func FirstSentence(final string) (line string, whole bool) {
 	return line, line == all
 }
 
+var emphasis = strings.NewReplacer("**", "", "__", "", "`", "")
+
 // plainWords takes off the marks of Markdown that a line in a list would show: heads, bullets, emphasis, fences. A head ends with its line.
 func plainWords(s string) string {
 	var out []string
@@ -93,7 +95,7 @@ func plainWords(s string) string {
 		for _, mark := range []string{"- ", "* ", "+ "} {
 			bare = strings.TrimPrefix(bare, mark)
 		}
-		bare = strings.NewReplacer("**", "", "__", "", "`", "").Replace(bare)
+		bare = emphasis.Replace(bare)
 		if bare == "" {
 			continue
 		}
