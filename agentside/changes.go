@@ -3,12 +3,15 @@ package agentside
 import (
 	"sync"
 
+	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
 
 // changes are the subscriptions to the files of Workspaces. A channel has room for one: a touch that nobody has taken yet says all
 // that another would.
 type changes struct {
+	// trees see what files anybody changes.
+	trees *wctx.Trees
 	// mu guards the rest.
 	mu     sync.Mutex
 	report func(chat.WorkspaceID)

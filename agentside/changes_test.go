@@ -1,6 +1,7 @@
 package agentside
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 // TestChangesAreTold: a successful write, edit or removal and the end of a command touch the feed and the report; nothing else does.
 func TestChangesAreTold(t *testing.T) {
 	h := newHouse(t)
+	h.changes.trees.Close()
 	told := make(chan chat.WorkspaceID, 100)
 	h.OnChange(func(id chat.WorkspaceID) { told <- id })
 	dir := filepath.Join(h.top, "home/work")
@@ -85,10 +87,47 @@ func TestChangesAreTold(t *testing.T) {
 	if len(elsewhere) > 0 {
 		t.Error("another Workspace was touched")
 	}
-	stop()
-	if err := write(chat.WriteRequest{Path: "a", Content: []byte("d")}); err != nil || len(touched) > 0 {
-		t.Errorf("touched after the end of the subscription, %v", err)
+	if stop(); write(chat.WriteRequest{Path: "a", Content: []byte("d")}) != nil || len(touched) > 0 {
+		t.Error("touched after the end of the subscription, or not written")
 	}
+}
+
+// TestAnEditOnDiskIsTold: whoever changes a file, an open Workspace tells of it, until it is stopped.
+func TestAnEditOnDiskIsTold(t *testing.T) {
+	h := newHouse(t)
+	told := make(chan chat.WorkspaceID, 100)
+	h.OnChange(func(id chat.WorkspaceID) { told <- id })
+	dir := filepath.Join(h.top, "home/work")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "src/deep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rec := chat.WorkspaceRecord{ID: "w1", Kind: chat.WorkspaceLocal, Directory: dir}
+	ws, err := h.Open(t.Context(), rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-told
+	touched, stop := ws.Git().Watch()
+	defer stop()
+	write("src/deep/a.go", "package a")
+	if id := <-told; id != "w1" {
+		t.Errorf("told of %s", id)
+	}
+	<-touched
+	if err := h.Stop(t.Context(), "w1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Open(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	// Opened again, it is followed again.
+	<-told
 }
 
 func TestGitOfAWorkspace(t *testing.T) {

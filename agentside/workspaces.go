@@ -17,6 +17,7 @@ import (
 	"holdfast/agentside/git"
 	"holdfast/agentside/proc"
 	"holdfast/agentside/sandbox"
+	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
 
@@ -154,7 +155,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
-	w.contexts = contexts
+	w.contexts, w.changes.trees = contexts, wctx.NewTrees(wctx.TreeOptions{Log: o.Log})
 	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
 		Sandbox: o.Sandbox, Ended: w.changes.touch})
 	if err != nil {
@@ -212,6 +213,7 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 		git:       w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
 		context:   func() chat.Context { return w.contexts.of(rec.ID, real) }}
 	w.open[rec.ID] = opened
+	w.changes.trees.Follow(string(rec.ID), real, func() { w.changes.touch(rec.ID) })
 	return opened, nil
 }
 
@@ -350,6 +352,7 @@ func (w *Workspaces) Stop(ctx context.Context, id chat.WorkspaceID) error {
 	w.mu.Lock()
 	delete(w.open, id)
 	w.mu.Unlock()
+	w.changes.trees.Forget(string(id))
 	w.contexts.stop(id)
 	if w.beyond.Stop != nil {
 		if err := w.beyond.Stop(ctx, id); err != nil {
@@ -365,5 +368,6 @@ func (w *Workspaces) Close(ctx context.Context) error {
 	w.closed = true
 	clear(w.open)
 	w.mu.Unlock()
+	w.changes.trees.Close()
 	return errors.Join(w.contexts.close(ctx), w.manager.Close(ctx), w.git.Close(ctx))
 }

@@ -255,6 +255,8 @@ func (a *Appliance) hold(l *line, s *session) {
 	defer stop()
 	service := &service{appliance: a, line: l, connection: c, greeted: make(chan struct{})}
 	s.serve(service.handler(ctx))
+	var attending sync.WaitGroup
+	attending.Go(func() { a.attend(ctx, service) })
 	silence := time.NewTimer(a.o.Times.Proof)
 	defer silence.Stop()
 	noted := time.Now()
@@ -276,11 +278,44 @@ func (a *Appliance) hold(l *line, s *session) {
 	stop()
 	l.drop(c)
 	s.close()
+	attending.Wait()
 	select {
 	case <-service.greeted:
 		a.o.Log.Info("an agent has gone", "agent", l.id)
 		a.seen(l.id, nil)
 	default:
+	}
+}
+
+// attend tells the engine of the changes of files that an Agent tells of, and once when it comes, until ctx ends.
+func (a *Appliance) attend(ctx context.Context, s *service) {
+	select {
+	case <-s.greeted:
+	case <-ctx.Done():
+		return
+	}
+	if a.o.Sink == nil || !s.connection.terms.Has(CapGit) {
+		return
+	}
+	record, err := a.o.Record(ctx, s.line.id)
+	if err != nil {
+		a.o.Log.Warn("changes beside an agent are not followed", "agent", s.line.id, "error", err)
+		return
+	}
+	touched, over := make(chan struct{}, 1), make(chan struct{})
+	var following sync.WaitGroup
+	following.Go(func() {
+		defer close(over)
+		s.connection.touches(ctx, call{method: http.MethodGet, path: "/git/watch"}, touched)
+	})
+	defer following.Wait()
+	for {
+		select {
+		case <-touched:
+			a.o.Sink.Changed(record.WorkspaceID)
+		case <-over:
+			return
+		}
 	}
 }
 

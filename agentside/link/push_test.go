@@ -3,6 +3,8 @@ package link
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,8 +14,10 @@ import (
 
 // taker is the engine's end of pushes, with an answer that a test gives.
 type taker struct {
-	got    chan chat.Snapshot
-	answer func(s chat.Snapshot, initial bool) (bool, string, error)
+	got chan chat.Snapshot
+	// changed has room for the Workspaces whose files changed; nil for a test that does not look.
+	changed chan chat.WorkspaceID
+	answer  func(s chat.Snapshot, initial bool) (bool, string, error)
 }
 
 func (s *taker) Push(_ context.Context, _ chat.WorkspaceID, snapshot chat.Snapshot, initial bool) (bool, string, error) {
@@ -21,7 +25,45 @@ func (s *taker) Push(_ context.Context, _ chat.WorkspaceID, snapshot chat.Snapsh
 	return s.answer(snapshot, initial)
 }
 
-func (s *taker) Changed(chat.WorkspaceID) {}
+func (s *taker) Changed(id chat.WorkspaceID) {
+	if s.changed != nil {
+		s.changed <- id
+	}
+}
+
+// TestAnEditBesideAnAgentIsTold: whoever changes a file there, the engine hears of it, also after another link.
+func TestAnEditBesideAnAgentIsTold(t *testing.T) {
+	o := newOffice(t, quick())
+	sink := &taker{changed: make(chan chat.WorkspaceID, 1000)}
+	o.appliance.o.Sink = sink
+	d := newDesk(t, o, deskOptions{boot: "b1", id: o.enrolled("a1")})
+	heard := func(what string) {
+		t.Helper()
+		select {
+		case id := <-sink.changed:
+			if id != "w1" {
+				t.Errorf("%s: told of %s", what, id)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%s was not told", what)
+		}
+		for len(sink.changed) > 0 {
+			<-sink.changed
+		}
+	}
+	edit := func(what, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(d.dir, "a.txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		heard(what)
+	}
+	heard("the beginning of the link")
+	edit("an edit", "one")
+	d.wire.cut(false)
+	heard("the next link")
+	edit("an edit after it", "two")
+}
 
 // TestPushOverTheLink: what the engine answers arrives as the loop of pushes reads it: taken, refused with the reason, wrong for good, or
 // to be tried again; a push of another run than the greeting is wrong for good (cases 38 to 40 over the wire).
