@@ -106,6 +106,14 @@ func (d *agentsDoor) serve() {
 	go func() { d.served <- d.server.Serve(tls.NewListener(d.listener, d.server.TLSConfig)) }()
 }
 
+// addresses are where it listens.
+func (d *agentsDoor) addresses() []net.Addr {
+	if d.listener == nil {
+		return nil
+	}
+	return []net.Addr{d.listener.Addr()}
+}
+
 // close ends the links and the listener.
 func (d *agentsDoor) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

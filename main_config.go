@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine/chat"
+	"holdfast/engine/outbound"
 	"holdfast/ui/cli"
 )
 
@@ -23,6 +25,7 @@ type config struct {
 	hosts        []string
 	agentsListen string
 	modelServer  string
+	outbound     chat.OutboundMode
 	acquireBatch int
 	log          logOptions
 }
@@ -34,13 +37,14 @@ var configKeys = map[string]func(c *config, value any) error{
 	"hosts":                func(c *config, v any) error { return readList(v, &c.hosts) },
 	"agents.listen":        func(c *config, v any) error { return readText(v, &c.agentsListen) },
 	"model_server.url":     func(c *config, v any) error { return readText(v, &c.modelServer) },
+	"outbound":             func(c *config, v any) error { return readMode(v, &c.outbound) },
 	"engine.acquire_batch": func(c *config, v any) error { return readCount(v, &c.acquireBatch) },
 	"log.level":            func(c *config, v any) error { return readText(v, &c.log.level) },
 	"log.format":           func(c *config, v any) error { return readText(v, &c.log.format) },
 }
 
 // configVariables are the variables that something of ours reads: the appliance, its commands, the commands of a Workspace, make.
-var configVariables = []string{"HOLDFAST_DATA", "HOLDFAST_CONFIG", "HOLDFAST_LISTEN", "HOLDFAST_HOSTS", "HOLDFAST_AGENTS_LISTEN", "HOLDFAST_ENROL_TOKEN", "HOLDFAST_AGENT_URL", "HOLDFAST_OLLAMA", "HOLDFAST_LOG_LEVEL",
+var configVariables = []string{"HOLDFAST_DATA", "HOLDFAST_CONFIG", "HOLDFAST_LISTEN", "HOLDFAST_HOSTS", "HOLDFAST_AGENTS_LISTEN", "HOLDFAST_ENROL_TOKEN", "HOLDFAST_AGENT_URL", "HOLDFAST_OLLAMA", "HOLDFAST_OFFLINE", "HOLDFAST_LOG_LEVEL",
 	"HOLDFAST_ACQUIRE_BATCH", "HOLDFAST_SERVER", "HOLDFAST_TOKEN_FILE", "HOLDFAST_SHELL", "HOLDFAST_CHAT_ID", "HOLDFAST_PROCESS_ID", "HOLDFAST_CACHE",
 	"HOLDFAST_CONTEXT_INSTRUCTIONS_FILE", "HOLDFAST_CONTEXT_SKILL_META_FILE", "HOLDFAST_CONTEXT_INSTRUCTIONS_DIRS", "HOLDFAST_CONTEXT_SKILLS_DIRS", "HOLDFAST_CONTEXT_MCP_DIRS"}
 
@@ -239,6 +243,16 @@ func readList(v any, into *[]string) error {
 		}
 		*into = append(*into, text)
 	}
+	return nil
+}
+
+func readMode(v any, into *chat.OutboundMode) error {
+	text, _ := v.(string)
+	mode, ok := outbound.ParseMode(text)
+	if !ok {
+		return errors.New(`must be "deny", "ask" or "open"`)
+	}
+	*into = mode
 	return nil
 }
 

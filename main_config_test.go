@@ -33,6 +33,8 @@ func TestConfigIsReadStrictly(t *testing.T) {
 		{"{}\n x", "line 2, column 2: invalid character 'x' after top-level value"},
 		{`{"Data": "/a"}`, `line 1, column 2: "Data" is not known`},
 		{`{"model_server.url": "http://a"}`, `line 1, column 2: "model_server.url" is not known`},
+		{`{"outbound": "closed"}`, `line 1, column 14: outbound must be "deny", "ask" or "open"`},
+		{`{"outbound": "deny"}`, ""},
 		{`{"model_server": {"url": "http://a"}}`, ""},
 	} {
 		path := filepath.Join(t.TempDir(), "config.json")
@@ -86,7 +88,7 @@ func TestCheck1FlagVariableFileDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := `{"data": "/file", "listen": ["127.0.0.1:3", "[::1]:3"], "hosts": ["file:3"], "model_server": {"url": "http://file:3"},
-		"engine": {"acquire_batch": 3}, "log": {"level": "warn", "format": "json"}}`
+		"engine": {"acquire_batch": 3}, "outbound": "open", "log": {"level": "warn", "format": "json"}}`
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,23 +113,23 @@ func TestCheck1FlagVariableFileDefault(t *testing.T) {
 		}
 	}
 	for name, value := range map[string]string{"HOLDFAST_DATA": "/variable", "HOLDFAST_LISTEN": "127.0.0.1:2, 127.0.0.1:22", "HOLDFAST_HOSTS": "variable:2",
-		"HOLDFAST_OLLAMA": "http://variable:2", "HOLDFAST_LOG_LEVEL": "error", "HOLDFAST_ACQUIRE_BATCH": "2", "OLLAMA_HOST": "last:9"} {
+		"HOLDFAST_OLLAMA": "http://variable:2", "HOLDFAST_LOG_LEVEL": "error", "HOLDFAST_ACQUIRE_BATCH": "2", "HOLDFAST_OFFLINE": "1", "OLLAMA_HOST": "last:9"} {
 		t.Setenv(name, value)
 	}
 	expect("flags", settings{"/flag", "http://flag:1", list{"127.0.0.1:1"}, list{"flag:1"}, 2, logOptions{"debug", "text"}}, "--data", "/flag",
-		"--ollama", "http://flag:1", "--listen", "127.0.0.1:1", "--host", "flag:1", "--log-level", "debug", "--log-format", "text")
-	if want := "data flag, listen flag, hosts flag, model_server.url flag, agents.listen default, engine.acquire_batch variable, log.level flag, log.format flag, "; sources != want {
+		"--ollama", "http://flag:1", "--listen", "127.0.0.1:1", "--host", "flag:1", "--log-level", "debug", "--log-format", "text", "--offline")
+	if want := "data flag, listen flag, hosts flag, model_server.url flag, agents.listen default, outbound flag, engine.acquire_batch variable, log.level flag, log.format flag, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
 	expect("variables", settings{"/variable", "http://variable:2", list{"127.0.0.1:2", "127.0.0.1:22"}, list{"variable:2"}, 2, logOptions{"error", "json"}})
-	if want := "data variable, listen variable, hosts variable, model_server.url variable, agents.listen default, engine.acquire_batch variable, log.level variable, log.format file, "; sources != want {
+	if want := "data variable, listen variable, hosts variable, model_server.url variable, agents.listen default, outbound variable, engine.acquire_batch variable, log.level variable, log.format file, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
 	for _, name := range configVariables {
 		t.Setenv(name, "")
 	}
 	expect("file", settings{"/file", "http://file:3", list{"127.0.0.1:3", "[::1]:3"}, list{"file:3"}, 3, logOptions{"warn", "json"}})
-	if want := "data file, listen file, hosts file, model_server.url file, agents.listen default, engine.acquire_batch file, log.level file, log.format file, "; sources != want {
+	if want := "data file, listen file, hosts file, model_server.url file, agents.listen default, outbound file, engine.acquire_batch file, log.level file, log.format file, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
 	if err := os.Remove(path); err != nil {
@@ -135,7 +137,7 @@ func TestCheck1FlagVariableFileDefault(t *testing.T) {
 	}
 	data := filepath.Join(home, ".local", "share", "holdfast")
 	expect("defaults", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 0, logOptions{"info", "auto"}})
-	if want := "data default, listen default, hosts default, model_server.url variable, agents.listen default, engine.acquire_batch default, log.level default, log.format default, "; sources != want {
+	if want := "data default, listen default, hosts default, model_server.url variable, agents.listen default, outbound page, engine.acquire_batch default, log.level default, log.format default, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
 	t.Setenv("HOLDFAST_ACQUIRE_BATCH", "0")
@@ -147,8 +149,8 @@ func TestCheck1FlagVariableFileDefault(t *testing.T) {
 }
 
 func TestUnknownVariablesAreNamed(t *testing.T) {
-	got := unknownVariables([]string{"HOLDFAST_LISTNE=x", "HOLDFAST_DATA=/d", "PATH=/bin", "HOLDFAST_OFFLINE=1", "XHOLDFAST_A=1"})
-	if strings.Join(got, " ") != "HOLDFAST_LISTNE HOLDFAST_OFFLINE" {
+	got := unknownVariables([]string{"HOLDFAST_LISTNE=x", "HOLDFAST_DATA=/d", "PATH=/bin", "HOLDFAST_OFLINE=1", "XHOLDFAST_A=1"})
+	if strings.Join(got, " ") != "HOLDFAST_LISTNE HOLDFAST_OFLINE" {
 		t.Error(got)
 	}
 }

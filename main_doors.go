@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/health"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -35,6 +36,7 @@ type rooms struct {
 	usage    *usage.Room
 	runs     *runlog.Room
 	notice   *notice.Room
+	outbound *outbound.Room
 	contexts *snapshot.Room
 }
 

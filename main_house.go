@@ -26,6 +26,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/snapshot"
@@ -124,6 +125,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		usage:    costs,
 		runs:     asked.room,
 		notice:   told,
+		outbound: o.live.outbound,
 		contexts: contexts,
 	}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
@@ -134,12 +136,14 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 
 // modelServer is the model server at the address of the options; it is not asked anything.
 func (o *serveOptions) modelServer(log *slog.Logger) (*modelServer, error) {
-	server := &modelServer{make: func(url string) (*ollama.Adapter, error) {
+	client := o.live.outbound.Client(outbound.Purpose{Name: "model server", Model: true, Fixed: o.live.isFixed, Stream: true, Idle: 512})
+	fetch := outbound.Purpose{Name: "model pull, by the model server", Declared: true}
+	server := &modelServer{mayFetch: func(ctx context.Context, host string) error { return o.live.outbound.Check(ctx, fetch, host, 443) }, make: func(url string) (*ollama.Adapter, error) {
 		address, err := ollama.ParseURL(url)
 		if err != nil {
 			return nil, err
 		}
-		return ollama.New(ollama.Options{URL: address, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")}), nil
+		return ollama.New(ollama.Options{URL: address, Client: client, Log: log, Slots: o.slots, TempDir: filepath.Join(o.data, "tmp")}), nil
 	}}
 	if err := server.connect(o.ollama); err != nil {
 		return nil, &cli.Exit{Code: cli.CodeUsage, Message: "--ollama: " + err.Error()}
@@ -156,7 +160,7 @@ func (o *serveOptions) models(store *kv.Store, server *modelServer, demo chat.Mo
 		}
 		return server.connect(url)
 	})
-	elsewhere := newOthers(o.slots)
+	elsewhere := newOthers(o.slots, o.live.outbound.Client(outbound.Purpose{Name: "model", Declared: true, Stream: true, Idle: 64}))
 	elsewhere.serve(models, hidden)
 	calls := call.New(providers{chat.ProviderOllama: server, chat.ProviderDemo: demo, chat.ProviderOpenAI: elsewhere}, call.Options{FreeMemory: server.freeMemory})
 	models.AllowProbe(prober(calls))
@@ -230,6 +234,7 @@ func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.
 	for _, l := range listeners {
 		addresses = append(addresses, l.Addr())
 	}
+	o.live.outbound.Listening(append(addresses, h.agents.addresses()...))
 	g, err := gate.New(gate.Options{Account: h.account, Metrics: h.metrics, Log: h.log, Addresses: addresses, Hosts: o.reach.hosts, Limits: o.limits,
 		LoginPage: site.LoginPage, ErrorPage: site.ErrorPage, StreamAway: site.StreamAway, Ready: h.ready}, routes...)
 	return g, site, err

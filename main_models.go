@@ -30,9 +30,11 @@ func (p providers) Stream(ctx context.Context, req *chat.Request, yield func(cha
 
 // modelServer is the model server at the address that holds now; calls that run stay with the one before.
 type modelServer struct {
-	make    func(url string) (*ollama.Adapter, error)
-	current atomic.Pointer[ollama.Adapter]
-	url     atomic.Pointer[string]
+	make func(url string) (*ollama.Adapter, error)
+	// mayFetch judges the host that the server would fetch a model from.
+	mayFetch func(ctx context.Context, host string) error
+	current  atomic.Pointer[ollama.Adapter]
+	url      atomic.Pointer[string]
 }
 
 var (
@@ -74,8 +76,11 @@ func (s *modelServer) Installed(ctx context.Context) ([]chat.InstalledModel, err
 	return s.current.Load().Installed(ctx)
 }
 
-// Pull passes on.
+// Pull passes on, if the place where the model comes from may be called: the server calls it on our behalf.
 func (s *modelServer) Pull(ctx context.Context, name string, progress func(chat.Progress)) error {
+	if err := s.mayFetch(ctx, ollama.Registry(name)); err != nil {
+		return err
+	}
 	return s.current.Load().Pull(ctx, name, progress)
 }
 
@@ -130,9 +135,7 @@ type other struct {
 
 var _ chat.Model = (*others)(nil)
 
-func newOthers(slots int) *others {
-	return &others{slots: slots, client: &http.Client{Transport: openai.Transport(nil)}}
-}
+func newOthers(slots int, client *http.Client) *others { return &others{slots: slots, client: client} }
 
 // Stream makes the call on the adapter of the request's address.
 func (o *others) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {

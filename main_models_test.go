@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"holdfast/engine/chat"
 )
 
 func TestAdaptersAreSharedByAddressAndBounded(t *testing.T) {
-	o := newOthers(1)
+	o := newOthers(1, &http.Client{})
 	at := func(n int) string { return fmt.Sprintf("http://server-%d.example/v1", n) }
 	first, err := o.at(at(0))
 	if err != nil {
@@ -35,7 +36,7 @@ func TestAdaptersAreSharedByAddressAndBounded(t *testing.T) {
 }
 
 func TestACallWithoutAnAddressIsRefused(t *testing.T) {
-	_, err := newOthers(1).Stream(context.Background(), &chat.Request{Provider: chat.ProviderOpenAI}, func(chat.Delta) error { return nil })
+	_, err := newOthers(1, &http.Client{}).Stream(context.Background(), &chat.Request{Provider: chat.ProviderOpenAI}, func(chat.Delta) error { return nil })
 	var e *chat.Error
 	if !errors.As(err, &e) || e.Kind != chat.KindConfig {
 		t.Errorf("%v", err)

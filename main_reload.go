@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"holdfast/engine/outbound"
 	"holdfast/kv"
 	"holdfast/ui/api/client"
 )
@@ -25,6 +26,8 @@ type live struct {
 	// server goes over to another address; hosts replaces the further names.
 	server *modelServer
 	hosts  func([]string)
+	// outbound is the way out; the file may bound its mode.
+	outbound *outbound.Room
 
 	mu sync.Mutex // guards the rest
 	// fixed: the address of the model server was given at the start or in the file, so that pages cannot change it.
@@ -33,7 +36,7 @@ type live struct {
 }
 
 // reloads are the keys that count without a restart.
-var reloads = []string{"hosts", "model_server.url", "log.level"}
+var reloads = []string{"hosts", "model_server.url", "outbound", "log.level"}
 
 // all gives the settings as they count now.
 func (l *live) all() []client.Setting {
@@ -44,6 +47,9 @@ func (l *live) all() []client.Setting {
 		// A page may have set the address since.
 		if out[i].Key == "model_server.url" && !l.fixed && l.server != nil {
 			out[i].Value = l.server.address()
+		}
+		if out[i].Key == "outbound" && l.outbound != nil {
+			out[i].Value = string(l.outbound.Mode())
 		}
 		out[i].Value = withoutUser(out[i].Value)
 	}
@@ -90,6 +96,7 @@ func (l *live) reload(ctx context.Context) {
 	}
 	l.level.Set(level)
 	l.hosts(next.reach.hosts)
+	l.outbound.Bound(next.reach.outbound)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fixed = next.live.fixed

@@ -20,6 +20,7 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
+	"holdfast/engine/outbound"
 	"holdfast/kv"
 	"holdfast/ui/api/client"
 	"holdfast/ui/cli"
@@ -53,10 +54,13 @@ type serveOptions struct {
 	bounds engine.Bounds
 }
 
-// reachOptions say under which further names browsers reach the appliance, and on which address Agents do.
+// reachOptions say under which further names browsers reach the appliance, on which address Agents do, and how far it may call out: ""
+// leaves that to the pages.
 type reachOptions struct {
-	hosts  list
-	agents string
+	hosts    list
+	agents   string
+	offline  bool
+	outbound chat.OutboundMode
 }
 
 // logOptions are level and format of the log.
@@ -87,6 +91,7 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	flags.Var(&o.listen, "listen", "loopback address to listen on; may be repeated (default 127.0.0.1:8420)")
 	flags.Var(&o.reach.hosts, "host", "further name:port under which browsers reach this appliance; may be repeated")
 	flags.StringVar(&o.reach.agents, "agents-listen", os.Getenv("HOLDFAST_AGENTS_LISTEN"), "address on which agents call, over TLS (default none)")
+	flags.BoolVar(&o.reach.offline, "offline", false, "call nobody but the model server and local addresses that an admin has allowed")
 	flags.StringVar(&o.ollama, "ollama", os.Getenv("HOLDFAST_OLLAMA"), "address of the model server (default http://127.0.0.1:11434)")
 	flags.StringVar(&o.log.level, "log-level", os.Getenv("HOLDFAST_LOG_LEVEL"), "debug, info, warn or error (default info)")
 	flags.StringVar(&o.log.format, "log-format", "", "auto, text or json (default auto)")
@@ -144,12 +149,17 @@ func (o *serveOptions) sources(given map[string]bool, file config) []client.Sett
 		// A page may set it; what no page has set is the adapter's default.
 		server.Source = "page"
 	}
+	way := from("outbound", string(o.reach.outbound), "offline", file.outbound != "", "HOLDFAST_OFFLINE")
+	if way.Source == "default" {
+		way.Source = "page"
+	}
 	return []client.Setting{
 		from("data", o.data, "data", file.data != "", "HOLDFAST_DATA"),
 		from("listen", strings.Join(o.listen, ","), "listen", len(file.listen) > 0, "HOLDFAST_LISTEN"),
 		from("hosts", strings.Join(o.reach.hosts, ","), "host", len(file.hosts) > 0, "HOLDFAST_HOSTS"),
 		server,
 		from("agents.listen", o.reach.agents, "agents-listen", file.agentsListen != "", "HOLDFAST_AGENTS_LISTEN"),
+		way,
 		from("engine.acquire_batch", strconv.Itoa(o.bounds.AcquireBatch), "", file.acquireBatch > 0, "HOLDFAST_ACQUIRE_BATCH"),
 		from("log.level", o.log.level, "log-level", file.log.level != "", "HOLDFAST_LOG_LEVEL"),
 		from("log.format", o.log.format, "log-format", file.log.format != ""),
@@ -165,6 +175,9 @@ func (o *serveOptions) fill(file config) error {
 	o.listen = firstList(o.listen, commaList("HOLDFAST_LISTEN"), file.listen, list{"127.0.0.1:8420"})
 	o.reach.hosts = firstList(o.reach.hosts, commaList("HOLDFAST_HOSTS"), file.hosts)
 	o.reach.agents = firstOf(o.reach.agents, file.agentsListen)
+	if err := o.fillOutbound(file); err != nil {
+		return err
+	}
 	o.ollama = firstOf(o.ollama, file.modelServer, os.Getenv("OLLAMA_HOST"))
 	o.live.fixed = o.ollama != ""
 	o.log = logOptions{level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
@@ -176,6 +189,22 @@ func (o *serveOptions) fill(file config) error {
 		}
 		// Zero would be the default; what is out of bounds goes to the nearest one.
 		o.bounds.AcquireBatch = max(n, 1)
+	}
+	return nil
+}
+
+// fillOutbound says how far pages may let the appliance call out.
+func (o *serveOptions) fillOutbound(file config) error {
+	o.reach.outbound = file.outbound
+	switch v := os.Getenv("HOLDFAST_OFFLINE"); v {
+	case "", "0":
+	case "1":
+		o.reach.outbound = chat.OutboundDeny
+	default:
+		return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("HOLDFAST_OFFLINE must be 1 or 0, got %q", v)}
+	}
+	if o.reach.offline {
+		o.reach.outbound = chat.OutboundDeny
 	}
 	return nil
 }
@@ -244,6 +273,10 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	storeMeters(metrics, store)
+	if o.live.outbound, err = outbound.New(ctx, outbound.Options{Store: store, Log: log, Metric: metrics}); err != nil {
+		return err
+	}
+	o.live.outbound.Bound(o.reach.outbound)
 	box, err := sandbox.New(ctx, sandbox.Options{Hidden: []string{o.data}})
 	if err != nil {
 		return err

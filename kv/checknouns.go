@@ -53,6 +53,8 @@ func (c *checker) nouns() error {
 			}
 		}),
 		c.agents(),
+		c.outbound(),
+		c.pushes(),
 		c.each(bSite, c.siteValue),
 		c.uploads(),
 		c.snapshots(),

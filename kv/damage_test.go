@@ -58,6 +58,7 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutEnrolment(&chat.AgentEnrolment{Hash: chat.Hash(hash)}),
 			tx.PutModelConfig(&chat.ModelConfig{ID: newID[chat.ModelConfigID]()}),
 			tx.PutSite("name", "value"),
+			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}),
 		)
 	})
 	update(t, s, func(tx *Tx) error {
@@ -87,7 +88,10 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 		q := []*chat.QueuedMessage{{ID: 1, ChatID: c.ID}}
 		return errors.Join(err, err2, tx.PutQueue(c, q), tx.PutChat(c))
 	})
-	update(t, s, func(tx *Tx) error { return indexSome(tx, owner, damagedChat.ID) })
+	update(t, s, func(tx *Tx) error {
+		_, err := tx.AddOutbound(&chat.OutboundEntry{Host: "example.org"})
+		return errors.Join(err, indexSome(tx, owner, damagedChat.ID))
+	})
 	mustBeClean(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

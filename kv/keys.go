@@ -51,8 +51,10 @@ const (
 	bPin         bucket = 32 // chat 16                       workspace 16 | address 32; the Snapshot that the Chat pins
 	bAgent       bucket = 33 // agent 16                      JSON AgentRecord
 	bEnrolment   bucket = 34 // hash 32                       JSON AgentEnrolment
+	bOutbound    bucket = 35 // number 8                      JSON OutboundEntry; numbers from the Messages' sequence
+	bPush        bucket = 36 // user 16 | subscription 16     JSON PushSubscription
 
-	lastBucket = bEnrolment
+	lastBucket = bPush
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -61,7 +63,7 @@ var bucketNames = [lastBucket + 1]string{
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
 	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
-	bAgent: "agent", bEnrolment: "enrolment",
+	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
 }
 

@@ -76,7 +76,7 @@ func (x *Tx) PutPasswordHash(id chat.UserID, hash string) error {
 	return putNoun(x, bUser, key, &storedPassword{User: *u, PasswordHash: hash}, passwordFields)
 }
 
-// DeleteUser removes a person with their password, Tokens, Sessions and login codes, and gives the ids of the Tokens and Sessions. What
+// DeleteUser removes a person with their password, Tokens, Sessions, login codes and push subscriptions, and gives the ids of the Tokens and Sessions. What
 // else is theirs must be gone already, but for their usage.
 func (x *Tx) DeleteUser(id chat.UserID) (credentials []string, err error) {
 	key, err := idKey(id)
@@ -95,6 +95,15 @@ func (x *Tx) DeleteUser(id chat.UserID) (credentials []string, err error) {
 			return nil, err
 		}
 		credentials = append(credentials, string(t.ID))
+	}
+	pushes, err := x.PushSubscriptions(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pushes {
+		if _, err := x.DeletePushSubscription(id, p.ID); err != nil {
+			return nil, err
+		}
 	}
 	_, err = deleteNoun(x, bUser, key)
 	return credentials, err

@@ -19,6 +19,7 @@ import (
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -64,15 +65,17 @@ var commands = map[rule]map[string]string{
 		"workspace": "Make",
 	},
 	admins: {
-		"agent":   "List",
-		"account": "ListUsers GetUser",
-		"health":  "Report",
-		"usage":   "Overall Users",
+		"agent":    "List",
+		"account":  "ListUsers GetUser",
+		"health":   "Report",
+		"outbound": "Report",
+		"usage":    "Overall Users",
 	},
 	adminsWrite: {
 		"agent":     "Enrol Revoke",
 		"account":   "CreateUser UpdateUser DeleteUser",
 		"model":     "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
+		"outbound":  "SetMode Allow Forget",
 		"runlog":    "SetSetting",
 		"site":      "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries",
 		"usage":     "SetLimits",
@@ -150,7 +153,7 @@ func guarded() map[string]reflect.Value {
 	all := map[string]reflect.Value{}
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "agent": agent.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"health": health.NewGuarded(nil, g),
-		"model":  model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"model":  model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "outbound": outbound.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"snapshot": snapshot.NewGuarded(nil, g),
 		"usage":    usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)

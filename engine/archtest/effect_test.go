@@ -171,28 +171,56 @@ func banned(t *tree, bans []ban) []string {
 	return out
 }
 
-// dialRooms reach something by network: the model server's adapter, and the client of our own API. The sandbox tries whether it can be left,
-// to listeners of its own.
-var dialRooms = []string{"agentside/sandbox", "engine/ollama/...", "engine/openai", "engine/outbound", "ui/api/client", "agentside/link"}
+// dialRooms reach something by network. engine/outbound does so for the appliance. The others are: agentside/link, the Agent's line to the
+// one appliance that its command line names; ui/api/client, the commands' client of our own API; agentside/sandbox, which tries whether it
+// can be left, to listeners of its own; engine/ollama/gguf, which drives a server of its own for tests; engine/ollama/scripted, a server that
+// hands out a client to itself.
+var dialRooms = []string{"engine/outbound", "agentside/link", "ui/api/client", "agentside/sandbox", "engine/ollama/gguf", "engine/ollama/scripted"}
 
 var dialling = rule{
 	name: "dialling",
 	why:  "the appliance is offline unless somebody said otherwise; who dials at will cannot be listed or refused (operations, 5)",
 	find: func(t *tree) []string {
-		return banned(t, []ban{
+		return append(madeClients(t), banned(t, []ban{
+			{"net/http", []string{"Transport"}, dialRooms},
 			{"net/http", []string{"DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"}, nil},
-			{"net/http", []string{"Client", "Transport"}, append([]string{"."}, dialRooms...)},
 			{"net", []string{"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialUnix", "DialIP", "Dialer"}, dialRooms},
 			{"crypto/tls", []string{"Dial", "DialWithDialer", "Dialer"}, dialRooms},
-			{"net", []string{"LookupHost", "LookupIP", "LookupAddr", "DefaultResolver"}, dialRooms},
-		})
+			{"net", []string{"LookupHost", "LookupIP", "LookupAddr", "DefaultResolver", "Resolver", "LookupCNAME", "LookupMX", "LookupNS", "LookupPort", "LookupSRV", "LookupTXT"}, dialRooms},
+		})...)
 	},
 	breaks: []source{
 		{"ui/x.go": "package ui\nimport \"net/http\"\nfunc f() { http.Get(\"x\") }\n"},
 		{"engine/ollama/x.go": "package ollama\nimport \"net/http\"\nvar c = http.DefaultClient\n"},
 		{"tools/x.go": "package tools\nimport \"net\"\nfunc f() { net.Dial(\"tcp\", \"x\") }\n"},
 		{"engine/x.go": "package engine\nimport \"net/http\"\nvar c http.Client\n"},
+		{"main.go": "package main\nimport \"net/http\"\nvar c = &http.Client{}\n"},
+		{"engine/openai/x.go": "package openai\nimport \"net/http\"\nvar c = &http.Transport{}\n"},
+		{"tools/x.go": "package tools\nimport \"net\"\nvar r net.Resolver\n"},
 	},
+}
+
+// madeClients finds http.Client but as the type of a pointer: a room may hold the client that it was handed, and make none.
+func madeClients(t *tree) []string {
+	var out []string
+	for _, f := range t.files {
+		if f.test || anyOf(f.place, dialRooms) {
+			continue
+		}
+		pointed := map[ast.Expr]bool{}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if s, ok := n.(*ast.StarExpr); ok {
+				pointed[s.X] = true
+			}
+			return true
+		})
+		f.uses(func(use *ast.SelectorExpr, p, name string) {
+			if p == "net/http" && name == "Client" && !pointed[use] {
+				out = append(out, t.at(use)+" makes an http.Client")
+			}
+		})
+	}
+	return out
 }
 
 var syncing = rule{

@@ -24,7 +24,6 @@ const (
 )
 
 const (
-	dialTimeout   = 5 * time.Second
 	showTimeout   = 10 * time.Second
 	statusTimeout = 3 * time.Second
 	showTTL       = time.Minute
@@ -38,7 +37,7 @@ const (
 type Options struct {
 	// URL is the server's base address (ParseURL); nil is DefaultURL.
 	URL *url.URL
-	// Client makes all requests; nil is a client on Transport. It must have no Timeout.
+	// Client makes all requests. It must have no Timeout, and its transport ask for no compression: frames must not wait in a compressor.
 	Client *http.Client
 	Log    *slog.Logger
 	// Slots is how many calls of one model run at once; below 1 is 1.
@@ -77,9 +76,6 @@ func New(o Options) *Adapter {
 	if o.URL == nil {
 		o.URL = &url.URL{Scheme: "http", Host: "127.0.0.1:11434"}
 	}
-	if o.Client == nil {
-		o.Client = &http.Client{Transport: Transport(nil)}
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -107,21 +103,6 @@ func New(o Options) *Adapter {
 		slots:   slot.New(o.Slots),
 		shown:   newShowCache(),
 		readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, lineBuffer) }},
-	}
-}
-
-// Transport is an http.Transport fit for a model server: it keeps a connection per running call, asks for no compression
-// (frames must not wait in a compressor), and gives up a dial after 5 s. A nil dial is the system's.
-func Transport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
-	}
-	return &http.Transport{
-		DialContext:         dial,
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: 512,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: dialTimeout,
 	}
 }
 

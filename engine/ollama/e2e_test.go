@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func startReal(t *testing.T) (*Adapter, *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Options{URL: u, TempDir: t.TempDir()}), &server{s, file}
+	return New(Options{URL: u, Client: &http.Client{Transport: &http.Transport{DisableCompression: true}}, TempDir: t.TempDir()}), &server{s, file}
 }
 
 func offers() []chat.ToolDef {

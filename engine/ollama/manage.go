@@ -16,8 +16,9 @@ const maxDetail = 500
 // manageError turns the Fault of a management request into the Error that a person sees; model may be empty. Other errors,
 // a cancelled ctx above all, stay what they are.
 func (a *Adapter) manageError(err error, model string) error {
+	var refused *chat.Error
 	var f *chat.Fault
-	if !errors.As(err, &f) {
+	if errors.As(err, &refused) || !errors.As(err, &f) {
 		return err
 	}
 	e := &chat.Error{Kind: chat.KindServer, Message: "The model server failed.", Detail: cutRunes(f.Text, maxDetail),

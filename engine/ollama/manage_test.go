@@ -374,3 +374,12 @@ func TestParseURL(t *testing.T) {
 		}
 	}
 }
+
+func TestRegistryOfAName(t *testing.T) {
+	for name, want := range map[string]string{"qwen3": "registry.ollama.ai", "qwen3:8b": "registry.ollama.ai", "me/model:1": "registry.ollama.ai",
+		"hf.co/a/b:Q4": "hf.co", "https://hf.co/a/b": "hf.co", "box:5000/a/b": "box", "localhost/a": "localhost", "registry.ollama.ai/library/a": "registry.ollama.ai"} {
+		if got := Registry(name); got != want {
+			t.Errorf("%s comes from %s, want %s", name, got, want)
+		}
+	}
+}

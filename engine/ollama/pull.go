@@ -4,11 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"strings"
 	"time"
 
 	"holdfast/engine/chat"
 )
+
+// Registry is the host that a server fetches a model from: the one that its name begins with, else the server's own choice.
+func Registry(name string) string {
+	first, _, more := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://"), "/")
+	if more && strings.ContainsAny(first, ".:") || more && first == "localhost" {
+		if host, _, err := net.SplitHostPort(first); err == nil {
+			return host
+		}
+		return first
+	}
+	return "registry.ollama.ai"
+}
 
 // Pull fetches a model by name. A cancelled pull leaves what has come on the server; the next one goes on from there.
 func (a *Adapter) Pull(ctx context.Context, name string, progress func(chat.Progress)) error {

@@ -309,7 +309,7 @@ func TestUnreachable(t *testing.T) {
 	if err := running.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a := New(Options{URL: u})
+	a := New(Options{URL: u, Client: &http.Client{}})
 	_, _, err = listen(t, t.Context(), a, ask("go"))
 	if f := fault(t, err); f.Status != 0 || f.Err == nil || !strings.Contains(f.Error(), "connection refused") {
 		t.Errorf("%v", f)

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,7 +12,6 @@ import (
 )
 
 const (
-	dialTimeout = 5 * time.Second
 	// listTimeout bounds each question about the server; llama.cpp answers them between two batches of a running prompt.
 	listTimeout = 10 * time.Second
 )
@@ -22,7 +20,7 @@ const (
 type Options struct {
 	// URL is the base address that /chat/completions and /models are appended to; it mostly ends in /v1.
 	URL *url.URL
-	// Client makes all requests; nil is a client on Transport. It must have no Timeout.
+	// Client makes all requests. It must have no Timeout, and its transport ask for no compression: events must not wait in a compressor.
 	Client *http.Client
 	// Slots is how many calls of one model run at once; below 1 is 1.
 	Slots int
@@ -44,31 +42,12 @@ var _ chat.Model = (*Adapter)(nil)
 
 // New makes an Adapter. It does not touch the network.
 func New(o Options) *Adapter {
-	client := &http.Client{Transport: Transport(nil)}
-	if o.Client != nil {
-		copied := *o.Client
-		client = &copied
-	}
+	client := *o.Client
 	// A redirect would carry prompts, and on some ways the key, to a place that nobody entered.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if o.Key == nil {
 		o.Key = func(context.Context, chat.ModelConfigID) (chat.Secret, error) { return chat.Secret{}, nil }
 	}
 	base := strings.TrimSuffix(o.URL.String(), "/")
-	return &Adapter{base: base, root: strings.TrimSuffix(base, "/v1"), address: o.URL.Host, client: client, key: o.Key, slots: slot.New(o.Slots)}
-}
-
-// Transport is an http.Transport fit for a model server: it keeps a connection per running call, asks for no compression (events must not
-// wait in a compressor), and gives up a dial after 5 s. A nil dial is the system's.
-func Transport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
-	}
-	return &http.Transport{
-		DialContext:         dial,
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: 64,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: dialTimeout,
-	}
+	return &Adapter{base: base, root: strings.TrimSuffix(base, "/v1"), address: o.URL.Host, client: &client, key: o.Key, slots: slot.New(o.Slots)}
 }

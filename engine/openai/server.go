@@ -57,8 +57,9 @@ func (s Server) explain(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &chat.Error{Kind: chat.KindUnreachable, Message: "The model server at " + s.a.address + " does not answer in time.", Retryable: true, Cause: err}
 	}
+	var refused *chat.Error
 	var f *chat.Fault
-	if !errors.As(err, &f) {
+	if errors.As(err, &refused) || !errors.As(err, &f) {
 		return err
 	}
 	e := &chat.Error{Kind: chat.KindServer, Message: "The model server at " + s.a.address + " failed.", Detail: cutRunes(f.Text), StatusCode: f.Status, Cause: err}

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestStatusSaysWhyThereIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := New(Options{URL: u})
+	gone := New(Options{URL: u, Client: &http.Client{}})
 	if s := gone.Server(chat.Secret{}).Status(t.Context()); s.Reachable || !strings.Contains(s.Problem, "127.0.0.1:1 does not answer. ") {
 		t.Errorf("%+v", s)
 	}

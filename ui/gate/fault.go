@@ -21,7 +21,7 @@ func statusOf(k chat.Kind) (status int, ok bool) {
 		return http.StatusBadRequest, true
 	case chat.KindUnauthenticated:
 		return http.StatusUnauthorized, true
-	case chat.KindForbidden, chat.KindCrossOrigin:
+	case chat.KindForbidden, chat.KindCrossOrigin, chat.KindOutboundDenied:
 		return http.StatusForbidden, true
 	case chat.KindNotFound, chat.KindModelMissing:
 		return http.StatusNotFound, true

@@ -26,6 +26,7 @@ import (
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/openai"
+	"holdfast/engine/outbound"
 	"holdfast/engine/probe"
 	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
@@ -92,6 +93,7 @@ type parts struct {
 	search  *search.Room
 	spaces  *workspace.Room
 	runs    *runlog.Room
+	out     *outbound.Room
 	running *scripted.Running
 	server  *http.Server
 	served  chan error
@@ -145,7 +147,9 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.Contexts.OwnChats(a.Engine.NewestContext)
 	a.parts.places.PushTo(a.Contexts)
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
-	allowOthers(t, a.Dir, models)
+	a.parts.out, err = outbound.New(t.Context(), outbound.Options{Store: a.Store, Log: o.Log, Metric: a.Metrics})
+	must(t, err)
+	allowOthers(t, a.Dir, models, a.parts.out.Client(outbound.Purpose{Name: "model", Declared: true, Stream: true}))
 	if !o.Judged {
 		must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) }))
 	}
@@ -156,7 +160,7 @@ func Start(t testing.TB, o Options) *Appliance {
 }
 
 // allowOthers lets configs name servers of the OpenAI protocol, as main does.
-func allowOthers(t testing.TB, dir string, models *model.Room) {
+func allowOthers(t testing.TB, dir string, models *model.Room, client *http.Client) {
 	t.Helper()
 	key, _, err := seal.Load(dir)
 	must(t, err)
@@ -165,7 +169,7 @@ func allowOthers(t testing.TB, dir string, models *model.Room) {
 		if err != nil {
 			return nil, err
 		}
-		return openai.New(openai.Options{URL: u}).Server(key), nil
+		return openai.New(openai.Options{URL: u, Client: client}).Server(key), nil
 	}})
 }
 
