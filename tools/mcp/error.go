@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+)
+
+// Kind says what went wrong with a server.
+type Kind string
+
+// Kinds of an Error.
+const (
+	// Unreachable: no connection, or one that broke.
+	Unreachable Kind = "unreachable"
+	// TimedOut: no answer in time.
+	TimedOut Kind = "timeout"
+	// Cancelled: whoever asked has stopped waiting.
+	Cancelled Kind = "cancelled"
+	// TooLarge: an answer, or a list, over its limit.
+	TooLarge Kind = "too_large"
+	// Denied: the server wants other credentials.
+	Denied Kind = "denied"
+	// Refused: the server answered the request with an error.
+	Refused Kind = "refused"
+	// Broken: an answer that is not the protocol's, or one that made our side fail.
+	Broken Kind = "broken"
+	// Closed: the connection is over.
+	Closed Kind = "closed"
+)
+
+// Error is every failure of a server. Detail is one line, with nothing secret in it.
+type Error struct {
+	Kind   Kind
+	Detail string
+}
+
+// Error gives the detail, or what the kind says.
+func (e *Error) Error() string { return "mcp: " + string(e.Kind) + ": " + e.Reason() }
+
+// Reason is a sentence's part for a person: what the server did.
+func (e *Error) Reason() string {
+	text := map[Kind]string{Unreachable: "cannot be reached", TimedOut: "did not answer in time", Cancelled: "was not waited for",
+		TooLarge: "sent more than is taken", Denied: "refuses access", Refused: "answered with an error", Broken: "does not speak the protocol",
+		Closed: "has closed the connection"}[e.Kind]
+	if e.Detail != "" {
+		return text + ": " + e.Detail
+	}
+	return text
+}
+
+// errTooLarge and errFlood end a stream from inside of its reader.
+var (
+	errTooLarge = errors.New("more than is taken of one answer")
+	errFlood    = errors.New("too many messages that nobody asked for")
+)
+
+// outcome is what the layers below the library saw of one request; the library itself drops most of it.
+type outcome struct {
+	tooLarge, flood bool
+	// refused: it was answered, with an error.
+	refused bool
+	status  int
+	// raw is the result of a call as it came.
+	raw []byte
+}
+
+// failure makes an Error of whatever the library said about a request.
+func (c *Conn) failure(ctx context.Context, err error, saw outcome) *Error {
+	var own *Error
+	switch {
+	case errors.As(err, &own):
+		return own
+	case saw.tooLarge || errors.Is(err, errTooLarge):
+		return &Error{TooLarge, fmt.Sprintf("an answer over %d MiB", c.limits.Answer>>20)}
+	case saw.flood || errors.Is(err, errFlood):
+		return &Error{TooLarge, errFlood.Error()}
+	case late(ctx):
+		return &Error{TimedOut, ""}
+	case ctx.Err() != nil:
+		return &Error{Cancelled, ""}
+	case saw.status == 401 || saw.status == 403:
+		return &Error{Denied, fmt.Sprintf("status %d", saw.status)}
+	case c.life.Err() != nil:
+		return &Error{Closed, ""}
+	case saw.status >= 300 && !saw.refused:
+		return &Error{Unreachable, fmt.Sprintf("status %d", saw.status)}
+	case errors.Is(err, transport.ErrTransportClosed), errors.Is(err, transport.ErrSessionTerminated):
+		return &Error{Closed, ""}
+	}
+	kind := Unreachable
+	if saw.refused {
+		kind = Refused
+	}
+	text := c.server.hide(err.Error())
+	for _, prefix := range []string{"transport error: ", "failed to send request: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return &Error{kind, Line(text, 300)}
+}
+
+// late says that the time for a request is over, or so nearly that the library's own clock went off first.
+func late(ctx context.Context) bool {
+	end, set := ctx.Deadline()
+	return errors.Is(context.Cause(ctx), context.DeadlineExceeded) || set && time.Until(end) < 50*time.Millisecond
+}
+
+// Line makes one line of at most limit bytes of what a server said, without what does not print.
+func Line(text string, limit int) string {
+	clean, _ := Clean(strings.Join(strings.Fields(text), " "))
+	if len(clean) <= limit {
+		return clean
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(clean[cut]) {
+		cut--
+	}
+	return clean[:cut] + "…"
+}
