@@ -57,6 +57,7 @@ type Store struct {
 	committer *committer
 	gauges    *gauges
 	damages   *damages
+	decoded   decoded
 	faults    faults
 	end       ending
 }

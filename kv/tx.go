@@ -19,12 +19,12 @@ func newTx(s *Store, sh *shared, spilled map[[hashSize]byte]bool) *Tx {
 
 // getNoun reads a noun that is all JSON.
 func getNoun[T any](tx *Tx, b bucket, key []byte) (*T, bool, error) {
-	v := new(T)
-	found, err := tx.t.getJSON(b, key, v)
-	if err != nil || !found {
+	value, err := tx.t.raw(b, key)
+	if err != nil || value == nil {
 		return nil, false, err
 	}
-	return v, true, nil
+	v, err := decodeRow[T](tx, b, row{key: key, value: value})
+	return v, err == nil, err
 }
 
 // listNoun reads all records under a prefix in key order.
@@ -50,7 +50,16 @@ func listWhere[T any](tx *Tx, b bucket, match func(*T) bool) ([]*T, error) {
 	return slices.DeleteFunc(all, func(v *T) bool { return !match(v) }), nil
 }
 
+// decodeRow decodes a record. What a View reads may share its slices, maps and pointers with what others read; an Update, which may change
+// them, has all to itself.
 func decodeRow[T any](tx *Tx, b bucket, r row) (*T, error) {
+	shared := keepsDecoded(b) && !tx.t.shared.bt.Writable()
+	if shared {
+		if kept, ok := tx.s.decoded.find(b, r).(*T); ok {
+			own := *kept
+			return &own, nil
+		}
+	}
 	rec, err := decodeRecord(b, r.key, r.value)
 	if err != nil {
 		return nil, err
@@ -58,6 +67,10 @@ func decodeRow[T any](tx *Tx, b bucket, r row) (*T, error) {
 	v := new(T)
 	if err := tx.t.decode(b, r.key, rec, v); err != nil {
 		return nil, err
+	}
+	if shared && !rec.spilled() {
+		own := *v
+		tx.s.decoded.keep(b, r, &own)
 	}
 	return v, nil
 }
