@@ -30,7 +30,8 @@ func (b *toolbox) Tool(name string) (chat.Tool, bool) {
 // Defs lists what is offered for a window; a small one has no room for more than files, commands and the
 // skills that are there.
 func (b *toolbox) Defs(window int) []chat.ToolDef {
-	defs := b.Tools.Defs(window)
+	all := b.Tools.Defs(window)
+	defs := append(make([]chat.ToolDef, 0, len(all)+len(b.own)), all...)
 	for _, t := range b.own {
 		if d := t.Def(); window >= prompt.SmallWindow || d.Name == toolPlan || skill.Reads(d.Name) {
 			defs = append(defs, d)

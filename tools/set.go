@@ -17,6 +17,8 @@ const SmallWindow = 16384
 type Set struct {
 	tools []chat.Tool
 	index map[string]int
+	// defs and short are what Defs gives for a large and a small window.
+	defs, short []chat.ToolDef
 }
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -37,6 +39,13 @@ func New(tools ...chat.Tool) (*Set, error) {
 			return nil, fmt.Errorf("tool %q: %w", def.Name, err)
 		}
 		s.index[def.Name] = i
+		s.defs = append(s.defs, def)
+		if core(def.Name) {
+			if def.Short != "" {
+				def.Description = def.Short
+			}
+			s.short = append(s.short, def)
+		}
 	}
 	return s, nil
 }
@@ -79,22 +88,13 @@ func (s *Set) Tool(name string) (chat.Tool, bool) {
 	return s.tools[i], true
 }
 
-// Defs gives the definitions for a model with a window of that many tokens, in order. A small model gets short descriptions and
-// only the core Tools.
+// Defs gives the definitions for a model with a window of that many tokens, in order; they are everybody's and not to be changed. A small
+// model gets short descriptions and only the core Tools.
 func (s *Set) Defs(window int) []chat.ToolDef {
-	small := window < SmallWindow
-	defs := make([]chat.ToolDef, 0, len(s.tools))
-	for _, t := range s.tools {
-		def := t.Def()
-		if small && !core(def.Name) {
-			continue
-		}
-		if small && def.Short != "" {
-			def.Description = def.Short
-		}
-		defs = append(defs, def)
+	if window < SmallWindow {
+		return s.short
 	}
-	return defs
+	return s.defs
 }
 
 // core says which Tools a small model cannot do without.
