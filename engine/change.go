@@ -136,6 +136,15 @@ func (e *Engine) transact(tx *kv.Tx, x change) (out changed, refused, err error)
 	if !found {
 		return out, chat.NotFound("chat"), nil
 	}
+	out, refused, err = e.apply(tx, c, x)
+	if err != nil || refused != nil || out.move.Effects.Has(chat.NoChange) {
+		return out, refused, err
+	}
+	return out, nil, tx.PutChat(c)
+}
+
+// apply is transact for a Chat that was read; the caller writes its record.
+func (e *Engine) apply(tx *kv.Tx, c *chat.Chat, x change) (out changed, refused, err error) {
 	if x.fence != nil && (c.Lease == nil || *c.Lease != *x.fence) {
 		return out, errFenced, nil
 	}
@@ -167,7 +176,7 @@ func (e *Engine) transact(tx *kv.Tx, x change) (out changed, refused, err error)
 	return out, nil, e.write(tx, c, m, x)
 }
 
-// write applies a Move to the record and the Messages of a Chat, in the order of the Effects.
+// write applies a Move to the record and the Messages of a Chat, in the order of the Effects; the record itself is its caller's to store.
 func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 	now := e.now().UTC()
 	was := c.State
@@ -227,11 +236,9 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 	}
 	c.Version++
 	if x.receipt != nil {
-		if err := x.receipt.store(tx, c.ID, now); err != nil {
-			return err
-		}
+		return x.receipt.store(tx, c.ID, now)
 	}
-	return tx.PutChat(c)
+	return nil
 }
 
 // abandons says whether no run will answer the Calls that are left: a user Message follows them, or a person stopped the Turn.

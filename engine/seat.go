@@ -82,11 +82,7 @@ func (e *Engine) changeAndRun(ctx context.Context, x change) error {
 	var out, acquired changed
 	var refused error
 	err := e.store.Update(ctx, func(tx *kv.Tx) (err error) {
-		out, acquired, refused = changed{}, changed{}, nil
-		if out, refused, err = e.transact(tx, x); err != nil || refused != nil || !out.move.Effects.Has(chat.Wake) || out.chat.Child() {
-			return err
-		}
-		acquired, _, err = e.transact(tx, s.ru.acquire())
+		out, acquired, refused, err = e.transactAndAcquire(tx, x, s.ru)
 		return err
 	})
 	if err != nil || refused != nil {
@@ -112,4 +108,31 @@ func (e *Engine) changeAndRun(ctx context.Context, x change) error {
 		s.take(acquired.chat)
 	}
 	return nil
+}
+
+// transactAndAcquire is transact, and behind it the Acquire of a root that became runnable; the Chat's record is written once for both.
+// acquired is empty where the Chat was not acquired.
+func (e *Engine) transactAndAcquire(tx *kv.Tx, x change, ru *run) (out, acquired changed, refused, err error) {
+	c, found, err := tx.Chat(x.chat)
+	if err != nil {
+		return out, acquired, nil, err
+	}
+	if !found {
+		return out, acquired, chat.NotFound("chat"), nil
+	}
+	out, refused, err = e.apply(tx, c, x)
+	if err != nil || refused != nil || out.move.Effects.Has(chat.NoChange) {
+		return out, acquired, refused, err
+	}
+	if out.move.Effects.Has(chat.Wake) && !c.Child() {
+		// Those who are told of the first transition get the Chat as that left it.
+		then := *c
+		if acquired, refused, err = e.apply(tx, &then, ru.acquire()); err != nil {
+			return out, acquired, nil, err
+		}
+		if refused == nil {
+			c = &then
+		}
+	}
+	return out, acquired, nil, tx.PutChat(c)
 }

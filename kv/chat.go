@@ -177,27 +177,33 @@ func (x *Tx) PutChat(c *chat.Chat) error {
 	if hidden, err := x.hidden(h.root); err != nil || hidden {
 		return errIfHidden(c.ID, err)
 	}
-	old, found, err := x.chatHead(c.ID)
+	stored, found, err := x.t.get(bChat, id[:])
 	if err != nil {
 		return err
 	}
+	var old chatHead
+	if found {
+		old = parseChatHead(stored.head)
+	}
 	if found && (old.parent != h.parent || old.root != h.root) {
 		return fmt.Errorf("kv: chat %s: parent and root never change", c.ID)
-	}
-	if err := x.indexChat(id, h, old, found); err != nil {
-		return err
-	}
-	if err := x.movePin(id, c, found); err != nil {
-		return err
 	}
 	body, err := toJSON(storedChat{Chat: c})
 	if err != nil {
 		return err
 	}
 	if found {
-		if body, err = x.keepUnknown(bChat, id[:], body, chatFields); err != nil {
+		was, err := x.t.body(bChat, id[:], stored)
+		if err != nil {
 			return err
 		}
+		body = mergeUnknown(body, was, chatFields)
+	}
+	if err := x.indexChat(id, h, old, found); err != nil {
+		return err
+	}
+	if err := x.movePin(id, c, found); err != nil {
+		return err
 	}
 	return x.t.put(bChat, id[:], h.bytes(), body)
 }
