@@ -19,6 +19,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
+	"holdfast/engine/audit"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
@@ -43,7 +44,7 @@ import (
 
 // house is everything that is wired, ready to listen.
 type house struct {
-	store   *kv.Store
+	keeper  *keeper
 	engine  *engine.Engine
 	account *account.Room
 	models  *model.Room
@@ -113,7 +114,9 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	places.OnChange(eng.Changed)
 	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
-	h := &house{store: store, engine: eng, account: accounts, models: models, spaces: spaces, search: find, demo: demo, agents: door, metrics: metrics, log: log}
+	records := audit.New(store, log)
+	h := &house{keeper: &keeper{store: store, audit: records, log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, demo: demo, agents: door, metrics: metrics,
+		log: log}
 	inside := rooms{
 		store:    store,
 		engine:   eng,
@@ -129,7 +132,9 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		contexts: contexts,
 	}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
-		return inside.routes(o, account.NewGuard(account.StoreOwners(store), metrics), log, listening[0].Addr().String())
+		guard := account.NewGuard(account.StoreOwners(store), metrics)
+		guard.AuditTo(records.Note)
+		return inside.routes(o, guard, log, listening[0].Addr().String())
 	}
 	return h, nil
 }
@@ -177,54 +182,6 @@ func demoServer(log *slog.Logger) (*scripted.Running, *ollama.Adapter, error) {
 	return demo, ollama.New(ollama.Options{URL: url, Client: demo.Client, Log: log, Slots: 4, Memory: func(context.Context) int64 { return 0 }}), nil
 }
 
-// sweepEvery is how often what has had its time is removed from the store; scrubEvery how often an idle one reads a Chat for damage.
-const (
-	sweepEvery = time.Hour
-	scrubEvery = time.Minute
-)
-
-// keep sweeps the store at the start and then hourly, and scrubs it while no Turn runs, until ctx ends.
-func (h *house) keep(ctx context.Context) {
-	sweep, scrub := time.NewTicker(sweepEvery), time.NewTicker(scrubEvery)
-	defer sweep.Stop()
-	defer scrub.Stop()
-	h.sweep(ctx)
-	var last chat.ID
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-sweep.C:
-			h.sweep(ctx)
-		case <-scrub.C:
-			last = h.scrub(ctx, last)
-		}
-	}
-}
-
-func (h *house) sweep(ctx context.Context) {
-	if _, err := h.store.Sweep(ctx); err != nil && ctx.Err() == nil {
-		h.log.Warn("the store could not be swept", "error", err)
-	}
-}
-
-// scrub reads the Chat behind last and gives its id; the store itself tells of damage.
-func (h *house) scrub(ctx context.Context, last chat.ID) chat.ID {
-	busy := false
-	err := h.store.View(ctx, func(tx *kv.Tx) error {
-		active, err := tx.ActiveChats()
-		busy = len(active) > 0
-		return err
-	})
-	if err == nil && !busy {
-		last, _, err = h.store.Scrub(ctx, last)
-	}
-	if err != nil && ctx.Err() == nil {
-		h.log.Warn("the store could not be scrubbed", "error", err)
-	}
-	return last
-}
-
 func (h *house) gate(o serveOptions, listeners []net.Listener) (*gate.Gate, *ui.Site, error) {
 	routes, site, err := h.routes(listeners)
 	if err != nil {
@@ -244,10 +201,10 @@ func (h *house) ready() gate.Readiness {
 	if h.stopping.Load() {
 		return gate.Readiness{NotReady: []string{"stopping"}}
 	}
-	if state, reason := h.store.State(); state != kv.StateOK {
+	if state, reason := h.keeper.store.State(); state != kv.StateOK {
 		return gate.Readiness{NotReady: []string{state + ": " + reason}}
 	}
-	if space, err := h.store.Space(); err == nil && space.Low {
+	if space, err := h.keeper.store.Space(); err == nil && space.Low {
 		return gate.Readiness{NotReady: []string{fmt.Sprintf("%s: %d bytes are free in %s", kv.StateNoSpace, space.Free, space.Path)}}
 	}
 	return gate.Readiness{}

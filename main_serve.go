@@ -346,7 +346,7 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	h.agents.serve()
 	var kept sync.WaitGroup
 	defer kept.Wait()
-	kept.Go(func() { h.keep(base) })
+	kept.Go(func() { h.keeper.run(base) })
 	o.live.hosts = g.SetHosts
 	kept.Go(func() { o.live.hangups(base) })
 	server := g.Server(base)

@@ -48,12 +48,23 @@ func (e *Engine) Answer(ctx context.Context, p chat.Principal, in AnswerInput) (
 		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error {
 			for i := range c.Outstanding {
 				if c.Outstanding[i].Call.ID == in.CallID {
+					auditCall(chat.AuditOf(ctx), c.Outstanding[i].Call)
 					c.Outstanding[i].Decision, c.Outstanding[i].Reason = decision, firstRunes(in.Reason, detailRunes)
 				}
 			}
 			return nil
 		}})
 	return Done{}, err
+}
+
+// AuditFacts gives the decision.
+func (i AnswerInput) AuditFacts() map[string]string { return map[string]string{"decision": i.Decision} }
+
+// auditCall adds which Call it is, its arguments as their hash.
+func auditCall(note *chat.AuditNote, call chat.Call) {
+	note.Fact("tool", call.Name)
+	note.Fact("call", call.ID)
+	note.Fact("arguments_sha256", argumentsHash(call.Args))
 }
 
 const answeredAlready = "This was answered already."

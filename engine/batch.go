@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -249,18 +250,22 @@ func (b *batch) intend(i int) error {
 			return err
 		}
 	}
-	return b.r.putIntent(b.intent(i))
+	return b.r.putFirst(b.intent(i))
 }
 
 func (b *batch) intent(i int) *chat.Intent {
 	p := &b.calls[i]
-	sum := sha256.Sum256(p.call.Args)
-	in := &chat.Intent{CallID: p.call.ID, Step: b.r.draft.view().Step, Index: i, Tool: p.call.Name, ArgsHash: hex.EncodeToString(sum[:]),
+	in := &chat.Intent{CallID: p.call.ID, Step: b.r.draft.view().Step, Index: i, Tool: p.call.Name, ArgsHash: argumentsHash(p.call.Args),
 		Class: p.def.Effect, Changes: p.changes, StartedAt: b.r.e.now().UTC()}
 	if b.r.t.record != nil {
 		in.Workspace = b.r.t.record.ID
 	}
 	return in
+}
+
+func argumentsHash(args []byte) string {
+	sum := sha256.Sum256(args)
+	return hex.EncodeToString(sum[:])
 }
 
 func (b *batch) env(p *planned) chat.Env {
@@ -362,6 +367,15 @@ func (b *batch) put(i int, part chat.Part) {
 		// The Step's commit holds the Result too; only a crash before it would ask a person about this Call.
 		b.r.e.log.Warn("a result could not be made durable early", "chat", b.r.id, "error", err)
 	}
+}
+
+// putFirst writes the intent of a Call that is about to run, and that it runs into the audit.
+func (r *run) putFirst(in *chat.Intent) error {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	a := chat.Audit{At: in.StartedAt, UserID: r.t.chat.OwnerID, Action: chat.AuditToolRun, Object: string(r.id),
+		Facts: map[string]string{"tool": in.Tool, "call": in.CallID, "arguments_sha256": in.ArgsHash, "workspace": string(in.Workspace)}}
+	return r.fenced(ctx, func(tx *kv.Tx) error { return errors.Join(tx.PutIntent(r.id, in), tx.AppendAudit(a)) })
 }
 
 // putIntent writes an intent if the run still owns the Chat.

@@ -37,7 +37,7 @@ var (
 	policyAmend        = account.OwnsWrites(func(in AmendInput) chat.ID { return in.ChatID })
 	policyDelete       = account.OwnsWrites(func(in DeleteInput) chat.ID { return in.ChatID })
 	policySubmit       = account.OwnsWrites(func(in SubmitInput) chat.ID { return in.ChatID })
-	policyAnswer       = account.OwnsWrites(func(in AnswerInput) chat.ID { return in.ChatID })
+	policyAnswer       = account.OwnsWrites(func(in AnswerInput) chat.ID { return in.ChatID }).Audited()
 	policyEditQueued   = account.OwnsWrites(func(in EditQueuedInput) chat.ID { return in.ChatID })
 	policyDeleteQueued = account.OwnsWrites(func(in QueuedInput) chat.ID { return in.ChatID })
 	policyPromote      = account.OwnsWrites(func(in QueuedInput) chat.ID { return in.ChatID })

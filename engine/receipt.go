@@ -67,6 +67,8 @@ func (e *Engine) changeOnce(ctx context.Context, p chat.Principal, k Keyed, rout
 	if k.Replayed != nil {
 		*k.Replayed = true
 	}
+	// The first time is on record.
+	chat.AuditOf(ctx).Settle(true)
 	return e.Get(ctx, p, GetInput{ChatID: x.chat})
 }
 

@@ -155,6 +155,19 @@ func checkStructure(db *bolt.DB) []Damage {
 	return found
 }
 
+// CheckAudit follows the chain of the audit alone, and remembers what it finds.
+func (s *Store) CheckAudit(ctx context.Context) ([]Damage, error) {
+	c := &checker{ctx: ctx, sums: map[[hashSize]byte]Damage{}, sizes: map[[hashSize]byte]int64{}}
+	err := s.view(func(tx *Tx) error {
+		c.tx = tx
+		return c.audits()
+	})
+	for _, d := range c.found {
+		s.damages.add(d)
+	}
+	return c.found, err
+}
+
 // checkRecords checks what stands in the structure, in one snapshot.
 func (s *Store) checkRecords(ctx context.Context, db *bolt.DB, deep bool) ([]Damage, error) {
 	bt, err := db.Begin(false)

@@ -55,6 +55,7 @@ func (c *checker) nouns() error {
 		c.agents(),
 		c.outbound(),
 		c.pushes(),
+		c.audits(),
 		c.each(bSite, c.siteValue),
 		c.uploads(),
 		c.snapshots(),

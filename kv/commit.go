@@ -11,6 +11,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"holdfast/engine/chat"
 )
 
 const (
@@ -44,6 +46,9 @@ type call struct {
 	spilled map[[hashSize]byte]bool
 	// inline keeps large values in the database.
 	inline bool
+	// audit is written behind what fn writes; audited says that it was.
+	audit   *chat.AuditNote
+	audited bool
 	// alone runs between commits, outside of any transaction, in place of fn.
 	alone func() error
 	state atomic.Int32
@@ -352,6 +357,7 @@ func (c *committer) runOne(cl *call, sh *shared, revocable bool) (wrote bool) {
 	nextID := sh.nextID
 	start := time.Now()
 	cl.err = protect(cl.fn, tx)
+	cl.noteAudit(tx)
 	tx.t.done = true
 	if cl.err == nil && tx.t.needSpill != nil {
 		cl.err = tx.t.needSpill
@@ -370,6 +376,16 @@ func (c *committer) runOne(cl *call, sh *shared, revocable bool) (wrote bool) {
 	}
 	sh.undo = nil
 	return tx.t.writes > 0
+}
+
+// noteAudit writes the record that came with the call when its function changed something.
+func (c *call) noteAudit(tx *Tx) {
+	if c.audited = false; c.audit == nil || c.err != nil || tx.t.writes == 0 || tx.t.needSpill != nil {
+		return
+	}
+	a, _ := c.audit.Record()
+	c.err = tx.AppendAudit(a)
+	c.audited = c.err == nil
 }
 
 // protect makes an error of a panic.

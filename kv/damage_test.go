@@ -59,6 +59,8 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutModelConfig(&chat.ModelConfig{ID: newID[chat.ModelConfigID]()}),
 			tx.PutSite("name", "value"),
 			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}),
+			tx.AppendAudit(chat.Audit{Action: "first"}),
+			tx.AppendAudit(chat.Audit{Action: "second"}),
 		)
 	})
 	update(t, s, func(tx *Tx) error {

@@ -53,8 +53,9 @@ const (
 	bEnrolment   bucket = 34 // hash 32                       JSON AgentEnrolment
 	bOutbound    bucket = 35 // number 8                      JSON OutboundEntry; numbers from the Messages' sequence
 	bPush        bucket = 36 // user 16 | subscription 16     JSON PushSubscription
+	bAudit       bucket = 37 // number 8                      hash 32 | JSON Audit; the ends of the chain stand in meta, under audit
 
-	lastBucket = bPush
+	lastBucket = bAudit
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -65,12 +66,14 @@ var bucketNames = [lastBucket + 1]string{
 	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
 	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
+	bAudit: "audit",
 }
 
 func (b bucket) String() string { return bucketNames[b] }
 
 // headSizes are the fixed bytes in front of a noun's JSON.
-var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize, bTermChat: termHeadSize, bPin: pinHeadSize}
+var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMark: hashSize, bTermChat: termHeadSize, bPin: pinHeadSize,
+	bAudit: hashSize}
 
 // familyBuckets hold a Chat's own records under its id; they go with the Chat, the Chat's record last.
 var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bPin, bMark, bMessage}

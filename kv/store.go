@@ -16,6 +16,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"holdfast/engine/chat"
 )
 
 // Names inside the data directory.
@@ -236,12 +238,29 @@ func (s *Store) view(fn func(*Tx) error) error {
 // Update runs fn in the next commit and returns once that is synced. fn may run more than once, on another goroutine; it must not keep
 // or use its Tx beyond its return. Errors: fn's own (nothing of fn is kept), ErrNoSpace, ErrReadOnly, ErrClosed, the context's (fn was
 // never run), ErrUnknown.
+//
+// An AuditNote of the context is written in the same commit when fn changes something.
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
+	note := chat.AuditOf(ctx)
+	if !note.Take() {
+		return s.update(ctx, &call{fn: fn})
+	}
+	c := &call{fn: fn, audit: note}
+	err := s.update(ctx, c)
+	// Who left before the outcome was known must not look at what the committer may still write.
+	note.Settle(errors.Is(err, ErrUnknown) || err == nil && c.audited)
+	return err
+}
+
+// update runs c until its large values are in files.
+func (s *Store) update(ctx context.Context, c *call) error {
 	var spilled map[[hashSize]byte]bool
 	for {
-		err := s.committer.submit(ctx, &call{fn: fn, spilled: spilled, inline: len(spilled) >= maxSpills})
+		next := &call{fn: c.fn, audit: c.audit, spilled: spilled, inline: len(spilled) >= maxSpills}
+		err := s.committer.submit(ctx, next)
 		var need *spillError
 		if !errors.As(err, &need) {
+			c.audited = err == nil && next.audited
 			s.note(err)
 			return err
 		}

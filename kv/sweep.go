@@ -26,12 +26,12 @@ const (
 
 // Swept says what a sweep removed.
 type Swept struct {
-	Families, Files, Receipts, LoginCodes, Checkpoints, Uploads, Snapshots, Enrolments int
+	Families, Files, Receipts, LoginCodes, Checkpoints, Uploads, Snapshots, Enrolments, Audits int
 }
 
 // Sweep removes what has had its time: hidden families, files that no record has named for 24 h, receipts that are older than 24 h and not
 // among the newest 10,000 of their person, login codes and enrolments past their end, Checkpoints that are older than 14 days or, the oldest first,
-// beyond 1 GiB, Files that no Chat has had for 24 h, Snapshots that nobody pins and that have not been the newest for 24 h. It works in
+// beyond 1 GiB, Files that no Chat has had for 24 h, Snapshots that nobody pins and that have not been the newest for 24 h, records of the audit after 365 days. It works in
 // small commits; call it hourly.
 func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	var out Swept
@@ -55,6 +55,9 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 		return out, err
 	}
 	if out.Snapshots, err = s.sweepSnapshots(ctx); err != nil {
+		return out, err
+	}
+	if out.Audits, err = s.sweepAudit(ctx); err != nil {
 		return out, err
 	}
 	out.Files, err = s.sweepFiles(ctx)

@@ -54,6 +54,9 @@ func (r *Room) EnsureCLIToken(ctx context.Context, path string) error {
 		if err := tx.PutToken(t); err != nil {
 			return err
 		}
+		if err := tx.AppendAudit(chat.Audit{At: t.CreatedAt, Action: chat.AuditTokenMade, Object: string(t.ID), Facts: map[string]string{"name": t.Name}}); err != nil {
+			return err
+		}
 		return tx.PutSite(cliTokenKey, t.ID)
 	})
 	if err != nil {

@@ -25,7 +25,14 @@ type Guard struct {
 	owners  Owners
 	seconds *metric.Histogram
 	total   *metric.Counter
+	record  func(context.Context, chat.Audit)
 }
+
+// AuditTo says where a record goes that no commit of its command took along. Call it before the Guard is used.
+func (g *Guard) AuditTo(record func(context.Context, chat.Audit)) { g.record = record }
+
+// Facts are short words about an input for the audit, such as role=admin: nothing secret, no text of a Chat.
+type Facts interface{ AuditFacts() map[string]string }
 
 // NewGuard makes the one Guard of the process.
 func NewGuard(owners Owners, m *metric.Registry) *Guard {
@@ -44,16 +51,44 @@ func Run[In, Out any](ctx context.Context, g *Guard, command string, policy Poli
 	f func(context.Context, chat.Principal, In) (Out, error)) (out Out, err error) {
 	start := time.Now()
 	result := "panic"
+	var note *chat.AuditNote
 	defer func() {
 		g.seconds.Seconds(time.Since(start), command)
 		g.total.Inc(command, result)
+		g.settle(ctx, note, result)
 	}()
 	if err = allow(ctx, g, policy, p, in); err == nil {
+		if object, recorded := policy.audit(in); recorded {
+			ctx, note = noted(ctx, p, command, object, in)
+		}
 		out, err = f(ctx, p, in)
 	}
 	err = storeFault(err)
 	result = outcome(err)
 	return out, err
+}
+
+// noted begins the record of a command that is allowed.
+func noted(ctx context.Context, p chat.Principal, command, object string, in any) (context.Context, *chat.AuditNote) {
+	a := chat.AuditBy(ctx, p, command, object)
+	if f, ok := in.(Facts); ok {
+		a.Facts = f.AuditFacts()
+	}
+	return chat.WithAudit(ctx, a)
+}
+
+// settle ends the record of a command: one that changed something outside of the store is written now, and so is that it failed in the
+// middle. What was refused has changed nothing.
+func (g *Guard) settle(ctx context.Context, note *chat.AuditNote, result string) {
+	if note == nil || g.record == nil {
+		return
+	}
+	a, written := note.Record()
+	a.Failed = result != "ok"
+	if result == "refused" || written && !a.Failed {
+		return
+	}
+	g.record(ctx, a)
 }
 
 // allow asks authorize for each rule of the policy.

@@ -32,6 +32,7 @@ func (r *Room) CreateUser(ctx context.Context, _ chat.Principal, in CreateUserIn
 	if err != nil {
 		return Person{}, err
 	}
+	chat.AuditOf(ctx).About(string(u.ID))
 	err = r.store.Update(ctx, func(tx *kv.Tx) error {
 		if err := nameIsFree(tx, u); err != nil {
 			return err

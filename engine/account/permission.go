@@ -9,6 +9,31 @@ import (
 // Policy is what a command demands of who asks, given its input. The zero Policy lets nobody in.
 type Policy[In any] struct {
 	rules []rule[In]
+	// audited: every use is recorded, whatever the rules say.
+	audited bool
+}
+
+// Audited makes every use of the command a record of the audit. Commands that admins alone may give to change something, and those that
+// change what belongs to a person, are recorded without it.
+func (p Policy[In]) Audited() Policy[In] {
+	p.audited = true
+	return p
+}
+
+// audit says whether the use of a command with this input is recorded, and what it is about.
+func (p Policy[In]) audit(in In) (object string, recorded bool) {
+	recorded = p.audited
+	for _, r := range p.rules {
+		id, applies := r.subject(in)
+		if !applies {
+			continue
+		}
+		if object == "" {
+			object = id
+		}
+		recorded = recorded || r.verb == write && (r.kind == kindSite || r.kind == kindUser)
+	}
+	return object, recorded
 }
 
 // rule is one demand. subject gives the id of the object; applies false skips the rule for this input.
@@ -84,6 +109,7 @@ func All[In any](policies ...Policy[In]) Policy[In] {
 			return Policy[In]{}
 		}
 		all.rules = slices.Concat(all.rules, p.rules)
+		all.audited = all.audited || p.audited
 	}
 	return all
 }

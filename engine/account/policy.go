@@ -9,7 +9,7 @@ var (
 	policyCreateUser     = AdminWrites[CreateUserInput]()
 	policyUpdateUser     = AdminWrites[UpdateUserInput]()
 	policyDeleteUser     = AdminWrites[DeleteUserInput]()
-	policyChangePassword = AnyoneWrites[ChangePasswordInput]()
+	policyChangePassword = AnyoneWrites[ChangePasswordInput]().Audited()
 	policyListTokens     = Self(func(in ListTokensInput) chat.UserID { return in.UserID })
 	policyCreateToken    = SelfWrites(func(in CreateTokenInput) chat.UserID { return in.UserID })
 	policyRevokeToken    = SelfWrites(func(in RevokeTokenInput) chat.UserID { return in.UserID })

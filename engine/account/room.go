@@ -89,7 +89,10 @@ func (r *Room) EnsureOwner(ctx context.Context) (chat.Principal, error) {
 			return err
 		}
 		owner = &chat.User{ID: id, Name: "owner", Role: chat.UserAdmin, CreatedAt: r.now().UTC()}
-		return tx.PutUser(owner)
+		if err := tx.PutUser(owner); err != nil {
+			return err
+		}
+		return tx.AppendAudit(chat.Audit{At: owner.CreatedAt, Action: chat.AuditOwnerMade, Object: string(owner.ID)})
 	})
 	if err != nil {
 		return chat.Principal{}, storeFault(err)

@@ -90,8 +90,11 @@ func (r *Room) SignOut(ctx context.Context, p chat.Principal) error {
 		return nil
 	}
 	err := r.store.Update(ctx, func(tx *kv.Tx) error {
-		_, err := tx.DeleteSession(p.SessionID)
-		return err
+		gone, err := tx.DeleteSession(p.SessionID)
+		if err != nil || !gone {
+			return err
+		}
+		return tx.AppendAudit(chat.AuditBy(ctx, p, chat.AuditSignOut, string(p.SessionID)))
 	})
 	if err != nil {
 		return storeFault(err)

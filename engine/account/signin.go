@@ -66,6 +66,9 @@ func (r *Room) SignIn(ctx context.Context, v Visitor, name, password string) (En
 	}
 	end(ok)
 	if !ok {
+		if err := r.noteRefused(ctx, "password", user); err != nil {
+			return Entry{}, err
+		}
 		return Entry{}, r.wrongPassword(counted[0])
 	}
 	if dated {
@@ -73,7 +76,7 @@ func (r *Room) SignIn(ctx context.Context, v Visitor, name, password string) (En
 			return Entry{}, err
 		}
 	}
-	return r.enter(ctx, v, func(tx *kv.Tx) (chat.UserID, error) { return user.ID, nil })
+	return r.enter(ctx, v, "password", func(tx *kv.Tx) (chat.UserID, error) { return user.ID, nil })
 }
 
 func (r *Room) wrongPassword(counted allowance) *chat.Error {
@@ -118,7 +121,7 @@ func (r *Room) RedeemLogin(ctx context.Context, v Visitor, code string) (Entry, 
 		return Entry{}, storeFault(err)
 	}
 	if known {
-		entry, err := r.enter(ctx, v, func(tx *kv.Tx) (chat.UserID, error) {
+		entry, err := r.enter(ctx, v, "link", func(tx *kv.Tx) (chat.UserID, error) {
 			c, ok, err := tx.TakeLoginCode(want)
 			if err != nil || !ok || subtle.ConstantTimeCompare(c.Hash, want) != 1 || !r.now().Before(c.ExpiresAt) {
 				// An expired code goes away with this commit.
@@ -136,13 +139,16 @@ func (r *Room) RedeemLogin(ctx context.Context, v Visitor, code string) (Entry, 
 		return Entry{}, tooManyTries(wait, "")
 	}
 	end(false)
+	if err := r.noteRefused(ctx, "link", nil); err != nil {
+		return Entry{}, err
+	}
 	return Entry{}, &chat.Error{Kind: chat.KindUnauthenticated, Message: "This login link is not valid.",
 		Detail: "It was used already or is too old. Make a new one with: holdfast token login"}
 }
 
 // enter opens a session for whom admitted names; "" and somebody who is gone or disabled are KindUnauthenticated, and what admitted
-// wrote is kept.
-func (r *Room) enter(ctx context.Context, v Visitor, admitted func(*kv.Tx) (chat.UserID, error)) (Entry, error) {
+// wrote is kept. how is the word of the audit for what was shown.
+func (r *Room) enter(ctx context.Context, v Visitor, how string, admitted func(*kv.Tx) (chat.UserID, error)) (Entry, error) {
 	cookie, hash := newSecret("")
 	now := r.now().UTC()
 	s := &chat.Session{ID: chat.SessionID(newID()), Hash: hash, Browser: v.Browser, CreatedAt: now, LastUsed: now, ExpiresAt: now.Add(sessionLife)}
@@ -170,7 +176,9 @@ func (r *Room) enter(ctx context.Context, v Visitor, admitted func(*kv.Tx) (chat
 		if err := tx.PutUser(u); err != nil {
 			return err
 		}
-		return tx.PutSession(s)
+		a := chat.AuditBy(ctx, principal(u), chat.AuditSignIn, string(s.ID))
+		a.SessionID, a.Facts = s.ID, map[string]string{"by": how, "browser": v.Browser}
+		return errors.Join(tx.PutSession(s), tx.AppendAudit(a))
 	})
 	if err != nil {
 		return Entry{}, storeFault(err)
@@ -182,6 +190,20 @@ func (r *Room) enter(ctx context.Context, v Visitor, admitted func(*kv.Tx) (chat
 		return Entry{}, unauthenticated()
 	}
 	return Entry{Cookie: cookie, Expires: s.ExpiresAt, Device: device}, nil
+}
+
+// noteRefused records a sign-in that was refused. A name that nobody has is left out: people type passwords there.
+func (r *Room) noteRefused(ctx context.Context, how string, user *chat.User) error {
+	if state, _ := r.store.State(); state != kv.StateOK {
+		// Nobody gets in by it, and why not is what they should read.
+		return nil
+	}
+	a := chat.AuditBy(ctx, chat.Principal{}, chat.AuditSignInRefused, "")
+	a.At, a.Facts = r.now(), map[string]string{"by": how}
+	if user != nil {
+		a.Object, a.Facts["name"] = string(user.ID), user.Name
+	}
+	return storeFault(r.store.Update(ctx, func(tx *kv.Tx) error { return tx.AppendAudit(a) }))
 }
 
 // userNamed finds a person by name, whatever its case; nil is nobody.

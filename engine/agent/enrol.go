@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -172,7 +173,9 @@ func (r *Room) Claim(ctx context.Context, in ClaimInput) (chat.AgentRecord, erro
 		if err := tx.PutWorkspace(w); err != nil {
 			return err
 		}
-		return tx.PutAgent(a)
+		who := chat.AuditBy(ctx, chat.Principal{UserID: e.CreatedBy}, chat.AuditAgentEnrolled, string(a.ID))
+		who.At, who.Facts = now, map[string]string{"workspace": w.Name, "host": a.Host, "instead_of": string(before)}
+		return errors.Join(tx.PutAgent(a), tx.AppendAudit(who))
 	})
 	if err != nil {
 		return chat.AgentRecord{}, err

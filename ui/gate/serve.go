@@ -43,7 +43,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := newVisit(g, sourceOf(r))
-	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+	r = r.WithContext(chat.WithCaller(context.WithValue(r.Context(), visitKey{}, v), chat.Caller{Source: v.source, RequestID: v.id}))
 	out := &response{ResponseWriter: w}
 	defer g.finish(out, r, v)
 	g.admit(out, r, v)
