@@ -57,10 +57,8 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutAgent(&chat.AgentRecord{ID: newID[chat.AgentID](), WorkspaceID: newID[chat.WorkspaceID]()}),
 			tx.PutEnrolment(&chat.AgentEnrolment{Hash: chat.Hash(hash)}),
 			tx.PutModelConfig(&chat.ModelConfig{ID: newID[chat.ModelConfigID]()}),
-			tx.PutSite("name", "value"),
+			tx.PutSite("name", "value"), tx.AppendAudit(chat.Audit{Action: "first"}), tx.AppendAudit(chat.Audit{Action: "second"}),
 			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}),
-			tx.AppendAudit(chat.Audit{Action: "first"}),
-			tx.AppendAudit(chat.Audit{Action: "second"}),
 		)
 	})
 	update(t, s, func(tx *Tx) error {
