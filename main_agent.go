@@ -20,6 +20,7 @@ import (
 
 	"holdfast/agentside"
 	"holdfast/agentside/link"
+	"holdfast/agentside/sandbox"
 	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 	"holdfast/ui/cli"
@@ -131,7 +132,14 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 		return err
 	}
 	defer local.listener.Close()
-	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Log: log, Environ: append(os.Environ(), "HOLDFAST_AGENT_URL="+local.url)})
+	box, err := sandbox.New(ctx, sandbox.Options{Hidden: []string{o.state}})
+	if err != nil {
+		return err
+	}
+	if level, reason := box.Level(); reason != "" {
+		log.Info("commands are not fully confined", "level", level, "reason", reason)
+	}
+	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Sandbox: box, Log: log, Environ: append(os.Environ(), "HOLDFAST_AGENT_URL="+local.url)})
 	if err != nil {
 		return err
 	}
@@ -154,7 +162,7 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if identity, err = o.enrol(ctx, dial, identity, dir, stdin, stdout); err != nil {
 		return err
 	}
-	return o.run(ctx, places, local, dial, identity, dir, stdout, log)
+	return o.run(ctx, ground{places: places, box: box, local: local, dir: dir}, dial, identity, stdout, log)
 }
 
 // enrol uses a token, which one that has enrolled already needs only to enrol anew.
@@ -220,8 +228,17 @@ func (o agentOptions) token(enrolled bool, stdin io.Reader, stdout io.Writer) (s
 	return strings.TrimSpace(string(text)), nil
 }
 
-func (o agentOptions) run(ctx context.Context, places *agentside.Workspaces, local *beside, dial link.Dialling, i link.Identity, dir string, stdout io.Writer, log *slog.Logger) error {
-	ws, err := places.Open(ctx, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir})
+// ground is what an Agent serves.
+type ground struct {
+	places *agentside.Workspaces
+	box    *sandbox.Box
+	local  *beside
+	dir    string
+}
+
+func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i link.Identity, stdout io.Writer, log *slog.Logger) error {
+	dir := at.dir
+	ws, err := at.places.Open(ctx, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir})
 	if err != nil {
 		return err
 	}
@@ -231,14 +248,18 @@ func (o agentOptions) run(ctx context.Context, places *agentside.Workspaces, loc
 		return err
 	}
 	defer end()
-	defer local.serve(files, log)()
-	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: link.NewAPI(ws, boot), Log: log,
+	defer at.local.serve(files, log)()
+	api := link.NewAPI(ws, boot)
+	api.ServeContext(wctx.Handler(files, log))
+	level, reason := at.box.Level()
+	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: api, Log: log,
 		Stats: func() chat.AgentStats { return machineStats(ctx, ws, dir) },
 		Push: func(ctx context.Context, to *link.Pusher) error {
 			return wctx.Push(ctx, files, to.Send, wctx.PushOptions{Log: log, Report: to.Report})
 		},
-		Hello: link.Hello{Capabilities: []string{link.CapProcesses, link.CapFiles, link.CapGit, link.CapPush}, BootID: boot, BinaryVersion: version, OS: runtime.GOOS,
-			Arch: runtime.GOARCH, Shell: agentside.Shell(), Sandbox: "none"}})
+		Hello: link.Hello{Capabilities: []string{link.CapProcesses, link.CapFiles, link.CapGit, link.CapContext, link.CapPush, link.CapSandbox}, BootID: boot,
+			BinaryVersion: version, OS: runtime.GOOS, Arch: runtime.GOARCH, Shell: agentside.Shell(), Sandbox: string(level),
+			SandboxOpen: at.box.Report(chat.ProfileWorkspace).Open, SandboxReason: reason}})
 	if err != nil {
 		return refusedAs(err)
 	}

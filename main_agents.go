@@ -38,7 +38,7 @@ func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *works
 	d := &agentsDoor{room: room, log: log}
 	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Seen: room.Seen, Sink: sink, Version: version,
 		BootID: uuid.NewString(), Log: log})
-	places.Reach(agentside.Beyond{Open: d.links.Open, Stop: d.stop})
+	places.Reach(agentside.Beyond{Open: d.links.Open, Stop: d.stop, Sandbox: d.sandbox})
 	spaces.Revoking(d.links.Revoke)
 	room.Link(d.links, agent.Address{})
 	return d
@@ -55,6 +55,16 @@ func (d *agentsDoor) stop(ctx context.Context, id chat.WorkspaceID) error {
 		return err
 	}
 	return d.links.Stop(ctx, rec)
+}
+
+// sandbox tells what confines the commands beside an Agent, by what it said last.
+func (d *agentsDoor) sandbox(ctx context.Context, rec chat.WorkspaceRecord) (chat.Sandbox, string) {
+	a, err := d.room.Record(ctx, rec.AgentID)
+	if err != nil {
+		// None has enrolled, or the store says elsewhere what is wrong with it.
+		return chat.NoSandbox(), "no agent has said yet what it confines"
+	}
+	return link.SandboxOf(rec, a.Greeting)
 }
 
 // listen binds the address, "" for none, and makes the authority in the data directory when there is none yet.

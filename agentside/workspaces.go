@@ -47,6 +47,8 @@ type Beyond struct {
 	Open func(ctx context.Context, rec chat.WorkspaceRecord) (chat.Workspace, error)
 	// Stop ends what runs there. Of a Workspace that is not beside an Agent it does nothing; an Agent that is away is KindUnreachable.
 	Stop func(ctx context.Context, id chat.WorkspaceID) error
+	// Sandbox tells what confines the commands there, and why that is not all there could be.
+	Sandbox func(ctx context.Context, rec chat.WorkspaceRecord) (chat.Sandbox, string)
 }
 
 // Shell is the program that runs commands here.
@@ -104,21 +106,18 @@ func (w *workspace) Sandbox(p chat.Profile) chat.Sandbox {
 
 var _ chat.SandboxMeter = (*Workspaces)(nil)
 
-// Sandbox tells what confines the commands of a Workspace with this record. Beside an Agent that is not known here.
-func (w *Workspaces) Sandbox(rec chat.WorkspaceRecord) chat.Sandbox {
-	if rec.Kind != chat.WorkspaceLocal {
-		return chat.NoSandbox()
-	}
-	return w.box.Report(rec.Profile())
-}
-
-// SandboxReason says why this machine does not confine fully.
-func (w *Workspaces) SandboxReason() string {
-	if w.box == nil {
-		return "no sandbox was set up"
+// Sandbox tells what confines the commands of a Workspace with this record. Beside an Agent it is what the Agent said last.
+func (w *Workspaces) Sandbox(ctx context.Context, rec chat.WorkspaceRecord) (chat.Sandbox, string) {
+	switch {
+	case rec.Kind == chat.WorkspaceAgent && w.beyond.Sandbox != nil:
+		return w.beyond.Sandbox(ctx, rec)
+	case rec.Kind != chat.WorkspaceLocal:
+		return chat.NoSandbox(), "nothing is known of the machine"
+	case w.box == nil:
+		return w.box.Report(rec.Profile()), "no sandbox was set up"
 	}
 	_, reason := w.box.Level()
-	return reason
+	return w.box.Report(rec.Profile()), reason
 }
 
 // New ends what an appliance that crashed with the same State left running, which can take five seconds.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -25,7 +26,8 @@ func TestMain(m *testing.M) {
 
 // measured is what this machine says of a profile.
 func (r *rig) measured(p chat.Profile) chat.Sandbox {
-	return r.places.Sandbox(chat.WorkspaceRecord{Kind: chat.WorkspaceLocal, Sandbox: p})
+	s, _ := r.places.Sandbox(context.Background(), chat.WorkspaceRecord{Kind: chat.WorkspaceLocal, Sandbox: p})
+	return s
 }
 
 // said gives the sandbox that the Result of an execute names.

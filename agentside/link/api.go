@@ -58,6 +58,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
+// ServeContext serves the context of the Workspace too, by the routes that the commands beside the Agent have. Call it before the first
+// request.
+func (a *API) ServeContext(h http.Handler) {
+	a.mux.HandleFunc("/api/v0/context/", a.kept.once(h.ServeHTTP))
+}
+
 // restarted is what is said of a process whose Agent is another one now.
 const restarted = "The agent restarted, and its processes are gone with it."
 

@@ -23,6 +23,11 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err.status, err.problem)
 		return
 	}
+	if !in.Sandbox.Known() {
+		p := badRequest("There is no such sandbox profile.", string(in.Sandbox))
+		refuse(w, p.status, p.problem)
+		return
+	}
 	in.ChatID = chatOf(r)
 	info, err := a.place.Processes().Start(r.Context(), in.start())
 	if err != nil {

@@ -26,6 +26,8 @@ type call struct {
 	// boot is the run that it is meant for; "" is any.
 	boot string
 	body []byte
+	// shape makes the body for the Agent that is there; nil where it is the same for all.
+	shape func(Hello, Terms) ([]byte, error)
 }
 
 // reply is an answer that has arrived whole, and the link over which it came.
@@ -54,6 +56,11 @@ func (l *line) ask(ctx context.Context, needs string, c call) (*reply, error) {
 		if !over.terms.Has(needs) {
 			return nil, &chat.Error{Kind: chat.KindWrongState, Message: "The agent of this workspace cannot do that.",
 				Detail: fmt.Sprintf("It does not offer %s; bring it to the release of the appliance.", needs)}
+		}
+		if c.shape != nil {
+			if c.body, err = c.shape(over.hello, over.terms); err != nil {
+				return nil, err
+			}
 		}
 		got, err := over.send(ctx, c)
 		if ctx.Err() != nil {

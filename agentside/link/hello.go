@@ -3,6 +3,8 @@ package link
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"holdfast/agentside/link/wire"
 )
@@ -10,7 +12,7 @@ import (
 // Major and Minor are the version of the protocol that this binary speaks. Another major version is another protocol.
 const (
 	Major = 1
-	Minor = 1
+	Minor = 2
 )
 
 // Capabilities that a side may have.
@@ -20,10 +22,12 @@ const (
 	CapGit       = "git/1"
 	CapContext   = "context/1"
 	CapPush      = "context.push/1"
+	// CapSandbox: commands are confined to the profile that a start names, and the greeting tells how far.
+	CapSandbox = "sandbox/1"
 )
 
 // sinceMinor is the minor version that brought a capability; those that are not named came with 0.
-var sinceMinor = map[string]int{CapPush: 1}
+var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2}
 
 // Hello is how a side presents itself.
 type Hello struct {
@@ -33,7 +37,10 @@ type Hello struct {
 	BinaryVersion string
 	OS, Arch      string
 	Shell         string
+	// Sandbox is the level of what confines commands, SandboxOpen what stays open at it, SandboxReason why it is not full.
 	Sandbox       string
+	SandboxOpen   []string
+	SandboxReason string
 }
 
 // VersionError is that the other side speaks another major version.
@@ -72,6 +79,7 @@ func Agree(ours, theirs Hello) (Terms, error) {
 const (
 	maxCapabilities = 64
 	maxGreetingText = 128
+	maxOpen         = 32
 )
 
 // check refuses a Hello that no sound program sends.
@@ -79,7 +87,10 @@ func (h Hello) check() error {
 	if len(h.Capabilities) > maxCapabilities {
 		return fmt.Errorf("a greeting names at most %d capabilities", maxCapabilities)
 	}
-	for _, text := range append([]string{h.BootID, h.BinaryVersion, h.OS, h.Arch, h.Shell, h.Sandbox}, h.Capabilities...) {
+	if len(h.SandboxOpen) > maxOpen || len(h.SandboxReason) > 4*maxGreetingText || !printable(h.SandboxReason) {
+		return fmt.Errorf("a greeting names at most %d things that are open, and why in at most %d bytes", maxOpen, 4*maxGreetingText)
+	}
+	for _, text := range append(append([]string{h.BootID, h.BinaryVersion, h.OS, h.Arch, h.Shell, h.Sandbox}, h.Capabilities...), h.SandboxOpen...) {
 		if len(text) > maxGreetingText || !printable(text) {
 			return fmt.Errorf("a text of a greeting has at most %d bytes and no control characters", maxGreetingText)
 		}
@@ -90,12 +101,28 @@ func (h Hello) check() error {
 	return nil
 }
 
+// plain makes a text fit for a greeting.
+func plain(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, valid(text))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return text
+}
+
 func (h Hello) toWire() *wire.Greeting {
 	return &wire.Greeting{Major: uint32(h.Major), Minor: uint32(h.Minor), Capabilities: h.Capabilities, BootId: h.BootID,
-		BinaryVersion: h.BinaryVersion, Os: h.OS, Arch: h.Arch, Shell: h.Shell, Sandbox: h.Sandbox}
+		BinaryVersion: h.BinaryVersion, Os: h.OS, Arch: h.Arch, Shell: h.Shell, Sandbox: h.Sandbox,
+		SandboxOpen: h.SandboxOpen, SandboxReason: plain(h.SandboxReason, 4*maxGreetingText)}
 }
 
 func helloFrom(g *wire.Greeting) Hello {
 	return Hello{Major: int(g.GetMajor()), Minor: int(g.GetMinor()), Capabilities: slices.Clone(g.GetCapabilities()), BootID: g.GetBootId(),
-		BinaryVersion: g.GetBinaryVersion(), OS: g.GetOs(), Arch: g.GetArch(), Shell: g.GetShell(), Sandbox: g.GetSandbox()}
+		BinaryVersion: g.GetBinaryVersion(), OS: g.GetOs(), Arch: g.GetArch(), Shell: g.GetShell(), Sandbox: g.GetSandbox(),
+		SandboxOpen: slices.Clone(g.GetSandboxOpen()), SandboxReason: g.GetSandboxReason()}
 }

@@ -43,12 +43,14 @@ func TestCase60Agree(t *testing.T) {
 }
 
 func TestHelloOnTheWire(t *testing.T) {
-	h := Hello{Major: 1, Minor: 1, Capabilities: []string{CapFiles}, BootID: "b", BinaryVersion: "v1", OS: "linux", Arch: "amd64", Shell: "/bin/bash", Sandbox: "none"}
+	h := Hello{Major: 1, Minor: 1, Capabilities: []string{CapFiles}, BootID: "b", BinaryVersion: "v1", OS: "linux", Arch: "amd64", Shell: "/bin/bash", Sandbox: "partial",
+		SandboxOpen: []string{"network"}, SandboxReason: "no namespaces"}
 	if got := helloFrom(h.toWire()); fmt.Sprint(got) != fmt.Sprint(h) || got.check() != nil {
 		t.Errorf("%+v became %+v, %v", h, got, got.check())
 	}
 	for name, bad := range map[string]Hello{"no boot": {}, "long": {BootID: strings.Repeat("x", 129)}, "escape": {BootID: "b", OS: "\x1b[2J"},
-		"many": {BootID: "b", Capabilities: make([]string, 65)}, "empty": helloFrom(nil)} {
+		"many":      {BootID: "b", Capabilities: make([]string, 65)},
+		"much open": {BootID: "b", SandboxOpen: make([]string, 33)}, "a long reason": {BootID: "b", SandboxReason: strings.Repeat("x", 513)}, "empty": helloFrom(nil)} {
 		if bad.check() == nil {
 			t.Errorf("%s is taken: %+v", name, bad)
 		}

@@ -46,12 +46,28 @@ type line struct {
 	changed chan struct{}
 	// since is when current came or went.
 	since time.Time
-	known bool
 	state trouble
-	stats chat.AgentStats
 	// closed: the Agent was revoked, or the appliance stops.
-	closed error
-	fences []fence
+	closed  error
+	fences  []fence
+	last    last
+	context published
+}
+
+// last is what is known of the newest connection, also when it is gone.
+type last struct {
+	// known: there was one.
+	known bool
+	hello Hello
+	terms Terms
+	stats chat.AgentStats
+}
+
+// met gives what the Agent said when it came last.
+func (l *line) met() (Hello, Terms) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last.hello, l.last.terms
 }
 
 // trouble is why calls are refused, and the displacements that led to it.
@@ -98,6 +114,7 @@ func (l *line) take(c *connection) (*connection, error) {
 		}
 	}
 	l.set(c, now)
+	l.last.hello, l.last.terms = c.hello, c.terms
 	if l.state.kind == chat.AgentVersion {
 		l.state = trouble{}
 	}
@@ -106,7 +123,7 @@ func (l *line) take(c *connection) (*connection, error) {
 
 // set needs mu.
 func (l *line) set(c *connection, now time.Time) {
-	l.current, l.since, l.known = c, now, true
+	l.current, l.since, l.last.known = c, now, true
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -186,8 +203,8 @@ func (l *line) end(why error) {
 func (l *line) shown() chat.AgentState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := chat.AgentState{Online: l.current != nil, Trouble: l.state.kind, Detail: l.state.detail, Stats: l.stats}
-	if l.known {
+	s := chat.AgentState{Online: l.current != nil, Trouble: l.state.kind, Detail: l.state.detail, Stats: l.last.stats}
+	if l.last.known {
 		s.Since = l.since
 	}
 	// A link that has lasted shows that the trouble is over.
@@ -200,7 +217,7 @@ func (l *line) shown() chat.AgentState {
 func (l *line) report(s chat.AgentStats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stats = s
+	l.last.stats = s
 }
 
 // later keeps an end until the Agent is back. Nobody needs more than there can be processes.

@@ -10,6 +10,7 @@ import (
 // place is a Workspace beside an Agent.
 type place struct {
 	line      *line
+	profile   chat.Profile
 	files     *remoteFiles
 	processes *remoteProcesses
 	git       *remoteGit
@@ -35,8 +36,8 @@ func (a *Appliance) Open(_ context.Context, rec chat.WorkspaceRecord) (chat.Work
 	if l == nil {
 		return nil, &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping."}
 	}
-	return &place{line: l, files: &remoteFiles{line: l}, git: &remoteGit{line: l},
-		processes: &remoteProcesses{appliance: a, line: l, piece: a.o.Times.Piece, boots: &l.boots}}, nil
+	return &place{line: l, profile: rec.Profile(), files: &remoteFiles{line: l}, git: &remoteGit{line: l},
+		processes: &remoteProcesses{appliance: a, line: l, piece: a.o.Times.Piece, boots: &l.boots, profile: rec.Profile()}}, nil
 }
 
 // sendFences ends what was to be ended while the Agent was away. What cannot be sent now is sent over the next link.

@@ -20,6 +20,8 @@ type remoteProcesses struct {
 	line      *line
 	piece     time.Duration
 	boots     *boots
+	// profile is the Workspace's.
+	profile chat.Profile
 }
 
 var (
@@ -88,11 +90,9 @@ func (p *remoteProcesses) Start(ctx context.Context, req chat.ProcessStart) (cha
 	if err := badName(req.ID, req.ChatID); err != nil {
 		return chat.ProcessInfo{}, err
 	}
-	body, err := encode(shapeOf(req))
-	if err != nil {
-		return chat.ProcessInfo{}, err
-	}
-	got, err := p.line.ask(ctx, CapProcesses, call{method: http.MethodPost, path: "/processes/start", chat: req.ChatID, boot: p.boots.get(req.ID), body: body})
+	told := level(p.line.met())
+	shape := func(h Hello, t Terms) ([]byte, error) { return confine(req, p.profile, told, h, t) }
+	got, err := p.line.ask(ctx, CapProcesses, call{method: http.MethodPost, path: "/processes/start", chat: req.ChatID, boot: p.boots.get(req.ID), shape: shape})
 	if err != nil {
 		var gone *away
 		if errors.As(err, &gone) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"holdfast/agentside"
+	"holdfast/agentside/sandbox"
+	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
 
@@ -163,6 +165,10 @@ type deskOptions struct {
 	dir   string
 	hello func(*Hello)
 	push  func(context.Context, *Pusher) error
+	// box confines its commands; nil is an Agent without a sandbox.
+	box *sandbox.Box
+	// files is its context, which it then serves and pushes; nil is none.
+	files *wctx.Manager
 }
 
 // newDesk starts an Agent; the boot id names its run.
@@ -172,7 +178,7 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 		d.dir = realDir(t)
 	}
 	state := realDir(t)
-	places, err := agentside.New(t.Context(), agentside.Options{Data: state, Temp: filepath.Join(state, "chats"), Log: o.log})
+	places, err := agentside.New(t.Context(), agentside.Options{Data: state, Temp: filepath.Join(state, "chats"), Sandbox: d.box, Log: o.log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +187,21 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 		t.Fatal(err)
 	}
 	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
+	api := NewAPI(ws, d.boot)
+	if d.box != nil {
+		level, reason := d.box.Level()
+		hello.Sandbox, hello.SandboxReason, hello.SandboxOpen = string(level), reason, d.box.Report(chat.ProfileWorkspace).Open
+		hello.Capabilities = append(hello.Capabilities, CapSandbox)
+	}
+	if d.files != nil {
+		hello.Capabilities = append(hello.Capabilities, CapContext, CapPush)
+		api.ServeContext(wctx.Handler(d.files, o.log))
+		d.push = func(ctx context.Context, to *Pusher) error {
+			return wctx.Push(ctx, d.files, to.Send, wctx.PushOptions{Log: o.log, Report: to.Report})
+		}
+	}
 	w := &wiring{}
-	a, err := NewAgent(AgentOptions{Dialling: Dialling{URL: o.url(), connect: w.dial}, Identity: d.id, API: NewAPI(ws, d.boot), Hello: hello, Push: d.push, Log: o.log, Times: o.times})
+	a, err := NewAgent(AgentOptions{Dialling: Dialling{URL: o.url(), connect: w.dial}, Identity: d.id, API: api, Hello: hello, Push: d.push, Log: o.log, Times: o.times})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (s *service) handler(ctx context.Context) http.Handler {
 
 // capabilities are the appliance's own.
 func (a *Appliance) capabilities() []string {
-	all := []string{CapProcesses, CapFiles, CapGit, CapContext}
+	all := []string{CapProcesses, CapFiles, CapGit, CapContext, CapSandbox}
 	if a.o.Sink != nil {
 		all = append(all, CapPush)
 	}
@@ -100,8 +100,8 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	s.heard()
 	close(s.greeted)
 	s.appliance.o.Log.Info("an agent has come", "agent", s.line.id, "version", h.BinaryVersion, "os", h.OS)
-	s.appliance.seen(s.line.id, &chat.AgentGreeting{Version: h.BinaryVersion, OS: h.OS, Arch: h.Arch, Shell: h.Shell, Sandbox: h.Sandbox,
-		Capabilities: terms.Capabilities})
+	s.appliance.seen(s.line.id, &chat.AgentGreeting{Version: h.BinaryVersion, OS: h.OS, Arch: h.Arch, Shell: h.Shell,
+		Sandbox: level(h, terms), SandboxOpen: h.SandboxOpen, SandboxReason: h.SandboxReason, Capabilities: terms.Capabilities})
 	return nil
 }
 
@@ -179,6 +179,9 @@ func (s *service) PushContextState(ctx context.Context, in *connect.Request[wire
 	if err != nil {
 		a.o.Log.Error("a snapshot could not be taken", "agent", s.line.id, "error", err)
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the appliance could not store the snapshot"))
+	}
+	if accepted {
+		s.line.publish(snapshot)
 	}
 	return connect.NewResponse(&wire.PushContextStateResponse{Accepted: accepted, Reason: reason}), nil
 }

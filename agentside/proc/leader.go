@@ -25,6 +25,9 @@ func (m *Manager) lead(p *process, argv []string, out *os.File) error {
 	env := environ(m.opts.Environ, p.req, p.dir)
 	profile := p.profile()
 	p.leader.holds = m.opts.Sandbox.Report(profile)
+	if is := m.opts.Sandbox.Report(chat.ProfileWorkspace).Level; p.req.Level != "" && p.req.Level != is {
+		return fmt.Errorf("the sandbox here is %s, not %s as was said before", is, p.req.Level)
+	}
 	if m.opts.Sandbox.Confines(profile) {
 		return m.leadConfined(p, profile, argv, env, out)
 	}
@@ -64,6 +67,9 @@ func (m *Manager) leadConfined(p *process, profile chat.Profile, argv, env []str
 func (p *process) profile() chat.Profile {
 	if p.req.ReadOnly && p.scope.manager.opts.Sandbox.Confines(chat.ProfileReadOnly) {
 		return chat.ProfileReadOnly
+	}
+	if p.req.Profile != chat.ProfileDefault {
+		return p.req.Profile
 	}
 	return p.scope.confine.Profile
 }

@@ -197,7 +197,7 @@ func (m *Manager) begin(p *process) {
 }
 
 func digest(req chat.ProcessStart) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t %t %d", req.Command, req.Workdir, req.Background, req.ReadOnly, req.Deadline))
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t %t %d %q", req.Command, req.Workdir, req.Background, req.ReadOnly, req.Deadline, req.Profile))
 }
 
 // list gives the processes of a Workspace and Chat ("" is all), running first, newest start first.

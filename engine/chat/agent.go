@@ -29,7 +29,10 @@ type AgentGreeting struct {
 	OS      string `json:"os,omitempty"`
 	Arch    string `json:"arch,omitempty"`
 	Shell   string `json:"shell,omitempty"`
-	Sandbox string `json:"sandbox,omitempty"`
+	// Sandbox is the level of what confines commands there, as it was measured; what is open at it, and why it is not full.
+	Sandbox       SandboxLevel `json:"sandbox,omitempty"`
+	SandboxOpen   []string     `json:"sandbox_open,omitempty"`
+	SandboxReason string       `json:"sandbox_reason,omitempty"`
 	// Capabilities are those that both sides have.
 	Capabilities []string `json:"capabilities,omitempty"`
 }

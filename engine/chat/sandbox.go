@@ -1,5 +1,7 @@
 package chat
 
+import "context"
+
 // Profile says how far a Workspace's commands are confined (tools.md 3).
 type Profile string
 
@@ -70,8 +72,7 @@ type Sandboxed interface {
 
 // SandboxMeter are Workspaces that know what this machine can confine.
 type SandboxMeter interface {
-	// Sandbox tells what confines the commands of a Workspace with this record, without opening it.
-	Sandbox(rec WorkspaceRecord) Sandbox
-	// SandboxReason says why the level is not full; "" when it is.
-	SandboxReason() string
+	// Sandbox tells what confines the commands of a Workspace with this record, without opening it, and why the level of its machine
+	// is not full; "" when it is.
+	Sandbox(ctx context.Context, rec WorkspaceRecord) (s Sandbox, reason string)
 }

@@ -50,6 +50,12 @@ type Workspace interface {
 	Git() Git
 }
 
+// Distant is a Workspace beside an Agent, which may be away.
+type Distant interface {
+	// Agent tells how the Agent is now.
+	Agent() AgentState
+}
+
 // ContextKeeper is a Workspace whose context can be asked now. One beside an Agent has it while the Agent pushes context.
 type ContextKeeper interface {
 	// Context begins with its first use; nil where nobody takes its Snapshots. That of a Workspace that has stopped has ended.
@@ -232,6 +238,10 @@ type ProcessStart struct {
 	Background bool
 	// ReadOnly asks for the read-only profile where there is a sandbox, whatever the Workspace has.
 	ReadOnly bool
+	// Profile is asked for in place of the Workspace's own; ProfileDefault is its own.
+	Profile Profile
+	// Level is what the machine was said to hold a confined command to: one that holds it to another refuses; "" takes what it is.
+	Level SandboxLevel
 	// Deadline is how long it may run: then it is terminated, and killed after five seconds. 0 is without end.
 	Deadline time.Duration
 }

@@ -27,5 +27,7 @@ func (r *Room) Sandbox(ctx context.Context, p chat.Principal, in SandboxInput) (
 		none.Profile = w.Profile()
 		return SandboxOutput{Sandbox: none, Reason: "nothing here confines commands"}, nil
 	}
-	return SandboxOutput{Sandbox: meter.Sandbox(w), Reason: meter.SandboxReason()}, nil
+	var out SandboxOutput
+	out.Sandbox, out.Reason = meter.Sandbox(ctx, w)
+	return out, nil
 }

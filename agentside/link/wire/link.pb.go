@@ -91,7 +91,10 @@ type Greeting struct {
 	Os            string                 `protobuf:"bytes,6,opt,name=os,proto3" json:"os,omitempty"`
 	Arch          string                 `protobuf:"bytes,7,opt,name=arch,proto3" json:"arch,omitempty"`
 	Shell         string                 `protobuf:"bytes,8,opt,name=shell,proto3" json:"shell,omitempty"`
-	Sandbox       string                 `protobuf:"bytes,9,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	// sandbox is the level that was measured; open is what stays open at it, reason why it is not full.
+	Sandbox       string   `protobuf:"bytes,9,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	SandboxOpen   []string `protobuf:"bytes,10,rep,name=sandbox_open,json=sandboxOpen,proto3" json:"sandbox_open,omitempty"`
+	SandboxReason string   `protobuf:"bytes,11,opt,name=sandbox_reason,json=sandboxReason,proto3" json:"sandbox_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,6 +188,20 @@ func (x *Greeting) GetShell() string {
 func (x *Greeting) GetSandbox() string {
 	if x != nil {
 		return x.Sandbox
+	}
+	return ""
+}
+
+func (x *Greeting) GetSandboxOpen() []string {
+	if x != nil {
+		return x.SandboxOpen
+	}
+	return nil
+}
+
+func (x *Greeting) GetSandboxReason() string {
+	if x != nil {
+		return x.SandboxReason
 	}
 	return ""
 }
@@ -1133,7 +1150,7 @@ var File_link_proto protoreflect.FileDescriptor
 const file_link_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"link.proto\x12\x10holdfast.link.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xee\x01\n" +
+	"link.proto\x12\x10holdfast.link.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xb8\x02\n" +
 	"\bGreeting\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
 	"\x05minor\x18\x02 \x01(\rR\x05minor\x12\"\n" +
@@ -1143,7 +1160,10 @@ const file_link_proto_rawDesc = "" +
 	"\x02os\x18\x06 \x01(\tR\x02os\x12\x12\n" +
 	"\x04arch\x18\a \x01(\tR\x04arch\x12\x14\n" +
 	"\x05shell\x18\b \x01(\tR\x05shell\x12\x18\n" +
-	"\asandbox\x18\t \x01(\tR\asandbox\"F\n" +
+	"\asandbox\x18\t \x01(\tR\asandbox\x12!\n" +
+	"\fsandbox_open\x18\n" +
+	" \x03(\tR\vsandboxOpen\x12%\n" +
+	"\x0esandbox_reason\x18\v \x01(\tR\rsandboxReason\"F\n" +
 	"\fHelloRequest\x126\n" +
 	"\bgreeting\x18\x01 \x01(\v2\x1a.holdfast.link.v1.GreetingR\bgreeting\"G\n" +
 	"\rHelloResponse\x126\n" +
