@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/health"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -42,6 +43,7 @@ type Options struct {
 	Runs       *runlog.Guarded
 	Notices    *notice.Guarded
 	Health     *health.Guarded
+	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
 	Log        *slog.Logger
 	Dev        bool
@@ -155,6 +157,7 @@ func (s *Site) Routes() []gate.Route {
 	routes = append(routes, s.contextRoutes(user)...)
 	routes = append(routes, s.peopleRoutes()...)
 	routes = append(routes, s.agentRoutes()...)
+	routes = append(routes, s.outboundRoutes()...)
 	if s.gallery != nil {
 		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))
 	}

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/file"
 	"holdfast/engine/health"
 	"holdfast/engine/model"
+	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
@@ -34,6 +35,7 @@ type Options struct {
 	Settings   *site.Guarded
 	Runs       *runlog.Guarded
 	Health     *health.Guarded
+	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
 	Log        *slog.Logger
 	Version    string
@@ -61,7 +63,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints()} {
+		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

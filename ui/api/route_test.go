@@ -58,6 +58,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
 	checkWorkspaces(t, take)
 	checkAgents(t, a, take)
+	checkOutbound(take)
 	checkContext(t, a, take)
 	checkTokens(t, take)
 	checkUsers(t, a, take)
@@ -96,6 +97,18 @@ func checkWorkspaces(t *testing.T, take func(step) []byte) {
 	checkTemplates(t, take, dir)
 	take(step{name: "forget oddly", method: "DELETE", path: "/workspaces/" + id + "?files=all", status: 400, has: []string{`"field":"files"`}})
 	take(step{name: "forget", method: "DELETE", path: "/workspaces/" + id, status: 204})
+}
+
+func checkOutbound(take func(step) []byte) {
+	take(step{name: "called nobody", method: "GET", path: "/system/outbound", status: 200, has: []string{`"mode":"ask"`, `"called":false`, `"allowed":[]`}})
+	take(step{name: "no mode", method: "PUT", path: "/system/outbound", body: `{"mode":"maybe"}`, status: 400, has: []string{`"field":"mode"`}})
+	take(step{name: "offline", method: "PUT", path: "/system/outbound", body: `{"mode":"deny"}`, status: 204})
+	take(step{name: "no host", method: "POST", path: "/system/outbound/allowed", body: `{"host":"http://x","port":1}`, status: 400, has: []string{`"field":"host"`}})
+	take(step{name: "allow", method: "POST", path: "/system/outbound/allowed", body: `{"host":"NAS.home","port":8080,"local":true}`, status: 204})
+	take(step{name: "allowed", method: "GET", path: "/system/outbound", status: 200, has: []string{`"mode":"deny"`, `"host":"nas.home","port":8080,"local":true,"by":`}})
+	take(step{name: "forget a host", method: "DELETE", path: "/system/outbound/allowed/nas.home/8080", status: 204})
+	take(step{name: "forget none", method: "DELETE", path: "/system/outbound/allowed/nas.home/8080", status: 404, has: []string{`"kind":"not_found"`}})
+	take(step{name: "ask again", method: "PUT", path: "/system/outbound", body: `{"mode":"ask"}`, status: 204})
 }
 
 func checkAgents(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
