@@ -159,7 +159,7 @@ func (w *Workspaces) Remove(ctx context.Context, rec chat.WorkspaceRecord, disca
 	}
 	source, err := w.Resolve(ctx, rec.Made.Source)
 	if err != nil {
-		return err
+		return keepOrDiscard("The repository of this worktree is not where it was.", rec.Directory, err)
 	}
 	args := []string{"worktree", "remove"}
 	if discard {
@@ -171,10 +171,15 @@ func (w *Workspaces) Remove(ctx context.Context, rec chat.WorkspaceRecord, disca
 		return nil
 	}
 	if !discard {
-		return &chat.Error{Kind: chat.KindWrongState, Message: "The worktree has changes that are not committed.",
-			Detail: "Commit them, keep the files, or discard them: " + rec.Directory, Cause: err}
+		return keepOrDiscard("The worktree has changes that are not committed.", rec.Directory, err)
 	}
 	return err
+}
+
+// keepOrDiscard refuses to remove a worktree until somebody says what becomes of its files.
+func keepOrDiscard(message, dir string, cause error) error {
+	return &chat.Error{Kind: chat.KindWrongState, Message: message, Detail: "Commit them, keep the files, or discard them: " + dir,
+		Validations: []chat.Validation{{Field: "files", Detail: "keep or discard"}}, Cause: cause}
 }
 
 // runGit runs git with all switched off that would run what a repository brings along. What it says goes to log, unless nil.

@@ -211,31 +211,3 @@ func (e *Engine) bind(ctx context.Context, id chat.ID, in workspace.MakeInput) (
 	}})
 	return w, err
 }
-
-// sharing counts the other Chats that are working in the same directory, families apart.
-func (e *Engine) sharing(ctx context.Context, id chat.ID, w chat.WorkspaceRecord) (n int, err error) {
-	return n, e.store.View(ctx, func(tx *kv.Tx) error {
-		n = 0
-		ids, err := tx.ActiveChats()
-		if err != nil {
-			return err
-		}
-		for _, other := range ids {
-			c, found, err := tx.Chat(other)
-			if err != nil {
-				return err
-			}
-			if !found || c.RootID == id || c.WorkspaceID == "" {
-				continue
-			}
-			rec, found, err := tx.Workspace(c.WorkspaceID)
-			if err != nil {
-				return err
-			}
-			if found && rec.Directory == w.Directory {
-				n++
-			}
-		}
-		return nil
-	})
-}

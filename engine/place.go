@@ -20,6 +20,8 @@ type place struct {
 	first *chat.WorkspaceRecord
 	// missed: others have appended to the history, so that the run's copy is not whole.
 	missed bool
+	// leave ends that the Turn counts as one at work in its directory, nil while it does not.
+	leave func()
 }
 
 // wake starts the Turn's Workspace if it was stopped, before the first Call that needs it.
@@ -50,6 +52,7 @@ func (r *run) openPlace() error {
 		}
 	}
 	t.extra.place.first = t.record
+	r.enterPlace()
 	switch {
 	case t.record != nil:
 		// What is offered stays the same once the model has made it.
@@ -124,6 +127,7 @@ func (r *run) refreshPlace() error {
 		return workspaceError(rec, err)
 	}
 	t.record, t.workspace = rec, place
+	r.enterPlace()
 	t.note(chat.TextWorkspace)
 	return nil
 }

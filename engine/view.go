@@ -39,6 +39,8 @@ type View struct {
 	Config   *chat.ModelConfig
 	// CompactAt is the share of the window, in percent, at which the Chat is compacted.
 	CompactAt int
+	// Others counts the Chats of other families that work in the same directory at this moment.
+	Others int
 	// Restorable counts, by user Message, the files that its Turn and all later ones changed.
 	Restorable map[chat.MessageID]int
 	// Files were sent in the Chat, oldest first.
@@ -83,7 +85,7 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 		sees := v.Config == nil || prompt.Sees(*v.Config)
 		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone(), Left: leftOf(f.File, sees)})
 	}
-	v.Parent, v.Children = b.parent, b.children
+	v.Parent, v.Children, v.Others = b.parent, b.children, e.feed.others(b.chat, b.workspace)
 	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {
 		v.Draft = draft
 	}

@@ -55,7 +55,7 @@ var commands = map[rule]map[string]string{
 		"snapshot":  "Refresh",
 		"site":      "Advisor Behaviour Classifier PlanMode TurnSummaries",
 		"usage":     "Limits",
-		"workspace": "List ListTemplates GetTemplate TTL",
+		"workspace": "List ListTemplates GetTemplate TTL Watch",
 	},
 	anybodyWrite: {
 		"engine":    "Create Import",

@@ -66,6 +66,7 @@ func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) vi
 			out.Origin, out.OriginTitle = string(from.ID), from.Title
 		}
 	}
+	out.Space = s.spaceNote(ctx, p, v)
 	out.Agents, out.Parent = agentsView(v), parentView(v.Parent)
 	out.Context = view.Context{ChatID: string(c.ID), Dirty: v.Workspace != nil && c.Pinned().Dirty(), Fixed: c.Archived}
 	out.Dock = s.dock(v, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))

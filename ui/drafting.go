@@ -91,7 +91,13 @@ func draftRow(call, result *engine.DraftPart, phase chat.Phase) view.Row {
 		describeResult(&row, &result.Part)
 	default:
 		row.State, row.Since = view.RowRunning, result.Since.UnixMilli()
+		if row.Kind == view.RowMake {
+			row.Out = "being made"
+		}
 		if result.LiveBytes > 0 {
+			if row.Kind == view.RowMake {
+				row.Out = "being set up"
+			}
 			row.Tail = &view.Tail{Output: result.Live, Facts: view.Bytes(result.LiveBytes) + " so far"}
 		}
 	}

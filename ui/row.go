@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,7 @@ type callArgs struct {
 	Command   string          `json:"command"`
 	ProcessID string          `json:"process_id"`
 	Signal    string          `json:"signal"`
+	Branch    string          `json:"branch"`
 	Files     json.RawMessage `json:"files"`
 }
 
@@ -64,6 +66,14 @@ func describeCall(tool string, raw json.RawMessage) view.Row {
 		return questionRow(raw)
 	case "propose_plan":
 		return view.Row{Kind: view.RowPlan, Path: a.Path}
+	case "create_workspace":
+		r := view.Row{Kind: view.RowMake, Target: "a workspace", In: a.Branch}
+		if a.Name != "" {
+			r.Target = "workspace " + oneLine(a.Name)
+		}
+		return r
+	case "list_templates":
+		return view.Row{Kind: view.RowList, Target: "templates"}
 	case "process_list":
 		return view.Row{Kind: view.RowList, Target: "processes"}
 	case "process_signal":
@@ -327,6 +337,10 @@ func rowBody(p *chat.Part) view.Body {
 		Error   string
 		Note    string
 		Summary string
+
+		Directory string
+		Branch    string
+		SetupLog  string `json:"setup_log"`
 	}
 	if err := json.Unmarshal(p.Result, &result); err != nil {
 		return view.Body{Terminal: text.Terminal(string(p.Result))}
@@ -357,6 +371,12 @@ func rowBody(p *chat.Part) view.Body {
 		var d chat.AgentDetail
 		if detail(p, &d) {
 			return agentBody(d)
+		}
+	case "create_workspace":
+		if !p.IsError {
+			body.Terminal = text.Terminal(result.SetupLog)
+			body.Facts = strings.Join(nonEmpty(result.Directory, result.Branch), " · ")
+			return body
 		}
 	case "execute":
 		var d chat.ExecuteDetail
@@ -399,6 +419,10 @@ func executeBody(body view.Body, d chat.ExecuteDetail, output, failure string) v
 	}
 	body.Facts = strings.Join(said, " · ")
 	return body
+}
+
+func nonEmpty(list ...string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 func indented(raw json.RawMessage) string {

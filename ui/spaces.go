@@ -1,8 +1,11 @@
 package ui
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -14,18 +17,123 @@ import (
 )
 
 func (s *Site) workspacesPage(w http.ResponseWriter, r *http.Request) {
-	s.showWorkspaces(w, r, http.StatusOK, view.WorkspaceForm{})
+	s.showWorkspaces(w, r, http.StatusOK, view.WorkspaceForm{}, view.MakeForm{})
 }
 
-func (s *Site) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, form view.WorkspaceForm) {
+func (s *Site) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, form view.WorkspaceForm, making view.MakeForm) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	list, err := s.spaceViews(r)
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.document(w, r, status, view.WorkspacesDocument(view.WorkspacesPage{Page: s.page("Workspaces"), Note: s.serverNote(ctx, p), Spaces: list,
-		Form: form, Admin: p.Admin()}))
+	idle, err := s.workspaces.TTL(ctx, p, workspace.TTLInput{})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	templates, err := s.workspaces.ListTemplates(ctx, p, workspace.ListTemplatesInput{})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	for _, t := range templates {
+		making.Templates = append(making.Templates, view.Option{Value: string(t.ID), Label: t.Name, Selected: string(t.ID) == r.FormValue("template_id")})
+	}
+	page := view.WorkspacesPage{Page: s.page("Workspaces"), Note: s.serverNote(ctx, p), Spaces: list, Form: form, Make: making, Admin: p.Admin(),
+		Idle: view.IdleForm{Text: spanText(idle.WorkspaceTTLMS), Fixed: !p.Admin()}}
+	page.Page.Stream = "/workspaces/stream"
+	s.document(w, r, status, view.WorkspacesDocument(page))
+}
+
+// workspacesStream follows the states, deadlines and setups of a person's Workspaces.
+func (s *Site) workspacesStream(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	watch, err := s.workspaces.Watch(ctx, p, workspace.WatchInput{})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer watch.Stop()
+	out := openFrames(w)
+	// Agents come and go, and deadlines move, without a wake.
+	ping, pause := time.NewTicker(pingEvery), time.NewTicker(listEvery)
+	defer ping.Stop()
+	defer pause.Stop()
+	last, changed := "", true
+	for {
+		if changed {
+			list, err := s.spaceViews(r)
+			if err != nil {
+				return
+			}
+			shown := view.WorkspacesList(list, p.Admin())
+			var html strings.Builder
+			if err := shown.Render(ctx, &html); err != nil {
+				return
+			}
+			if html.String() != last {
+				last, err = html.String(), out.send(ctx, patch{html: shown})
+			}
+			if err != nil {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ping.C:
+			if err := out.ping(); err != nil {
+				return
+			}
+		case <-watch.C:
+			// What is said in quick succession is shown at once.
+			select {
+			case <-ctx.Done():
+				return
+			case <-pause.C:
+			}
+		}
+		changed = true
+	}
+}
+
+// makeWorkspace makes one from a template.
+func (s *Site) makeWorkspace(w http.ResponseWriter, r *http.Request) {
+	form := view.MakeForm{Name: r.FormValue("name"), Branch: r.FormValue("branch")}
+	_, err := s.workspaces.Make(r.Context(), gate.Principal(r.Context()), workspace.MakeInput{TemplateID: chat.TemplateID(r.FormValue("template_id")),
+		Name: form.Name, Branch: form.Branch})
+	switch {
+	case err != nil && !readableError(err):
+		gate.WriteError(w, r, err)
+	case err != nil:
+		form.Problem = sentence(err)
+		s.showWorkspaces(w, r, http.StatusUnprocessableEntity, view.WorkspaceForm{}, form)
+	default:
+		http.Redirect(w, r, "/workspaces", http.StatusSeeOther)
+	}
+}
+
+// setIdle stores how long idle Workspaces run.
+func (s *Site) setIdle(w http.ResponseWriter, r *http.Request) {
+	form := view.IdleForm{Text: strings.TrimSpace(r.FormValue("workspace_ttl"))}
+	ms, ok := parseSpan(form.Text)
+	if !ok {
+		form.Error = "Write a time such as 30m, 2h or 7d, or nothing."
+		s.fragment(w, r, view.IdleSection(form))
+		return
+	}
+	_, err := s.workspaces.SetTTL(r.Context(), gate.Principal(r.Context()), workspace.SetTTLInput{TTL: workspace.TTL{WorkspaceTTLMS: ms}})
+	if err != nil && !readableError(err) {
+		gate.WriteError(w, r, err)
+		return
+	}
+	if err != nil {
+		form.Error = asSentence(sentence(err))
+	} else {
+		form.Text, form.Saved = spanText(ms), true
+	}
+	s.fragment(w, r, view.IdleSection(form))
 }
 
 func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
@@ -33,6 +141,14 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 	list, err := s.workspaces.List(ctx, p, workspace.ListInput{})
 	if err != nil {
 		return nil, err
+	}
+	templates, err := s.workspaces.ListTemplates(ctx, p, workspace.ListTemplatesInput{})
+	if err != nil {
+		return nil, err
+	}
+	names := map[chat.TemplateID]string{}
+	for _, t := range templates {
+		names[t.ID] = t.Name
 	}
 	recent, err := s.chats.List(ctx, p, engine.ListInput{Limit: 200})
 	if err != nil {
@@ -48,8 +164,13 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, view.Workspace{Sandbox: held.Sandbox, Reason: held.Reason, Chosen: rec.Sandbox,
-			ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing(), Elsewhere: rec.Kind == chat.WorkspaceAgent})
+		shown := view.Workspace{Sandbox: held.Sandbox, Reason: held.Reason, Chosen: rec.Sandbox,
+			ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing(), Elsewhere: rec.Kind == chat.WorkspaceAgent,
+			Template: names[rec.Made.TemplateID], Branch: rec.Made.Branch, Worktree: rec.Made.Kind == chat.TemplateWorktree, Log: rec.Made.Log}
+		if at := rec.Made.Deadline; !at.IsZero() {
+			shown.Until, shown.UntilTime = at.UnixMilli(), clock(at).Format("15:04")
+		}
+		out = append(out, shown)
 	}
 	return out, nil
 }
@@ -72,7 +193,7 @@ func (s *Site) addWorkspace(w http.ResponseWriter, r *http.Request) {
 		s.newChat(w, r, http.StatusUnprocessableEntity, view.NewChatPage{Form: form})
 	case err != nil:
 		form.Problem = sentence(err)
-		s.showWorkspaces(w, r, http.StatusUnprocessableEntity, form)
+		s.showWorkspaces(w, r, http.StatusUnprocessableEntity, form, view.MakeForm{})
 	case form.Next == "/":
 		to := url.Values{"start": {"1"}, "workspace_id": {string(out.Workspace.ID)}}
 		if chosen := r.FormValue("model_config_id"); chosen != "" {
@@ -97,8 +218,17 @@ func (s *Site) confineWorkspace(w http.ResponseWriter, r *http.Request) {
 	s.spaceList(w, r, err)
 }
 
+// deleteWorkspace forgets a Workspace. A worktree with changes comes back as a question.
 func (s *Site) deleteWorkspace(w http.ResponseWriter, r *http.Request) {
-	_, err := s.workspaces.Delete(r.Context(), gate.Principal(r.Context()), workspace.DeleteInput{ID: chat.WorkspaceID(r.PathValue("id"))})
+	ctx, p, id := r.Context(), gate.Principal(r.Context()), chat.WorkspaceID(r.PathValue("id"))
+	_, err := s.workspaces.Delete(ctx, p, workspace.DeleteInput{ID: id, Files: r.FormValue("files")})
+	var asks *chat.Error
+	if errors.As(err, &asks) && asks.Kind == chat.KindWrongState && len(asks.Validations) > 0 {
+		if rec, err := s.workspaces.Get(ctx, p, workspace.GetInput{ID: id}); err == nil {
+			s.fragment(w, r, view.KeepDialog(string(id), rec.Name, asks.Message+" "+asks.Detail))
+			return
+		}
+	}
 	s.spaceList(w, r, err)
 }
 
@@ -127,4 +257,10 @@ func (s *Site) spaceList(w http.ResponseWriter, r *http.Request, err error) {
 		shown = templ.Join(shown, view.Toasts(view.Toast("refused", "danger", sentence(err), "")))
 	}
 	s.fragment(w, r, shown)
+}
+
+// retryWorkspace sets one up again, from its chat, whose stream shows how that goes.
+func (s *Site) retryWorkspace(w http.ResponseWriter, r *http.Request) {
+	_, err := s.workspaces.Start(r.Context(), gate.Principal(r.Context()), workspace.StartInput{ID: chat.WorkspaceID(r.PathValue("id"))})
+	s.done(w, r, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
 )
@@ -39,6 +40,9 @@ type chatReader struct {
 type chrome struct {
 	phase  view.Phase
 	family string
+	space  view.SpaceNote
+	// moved: some Workspace changed since space was made.
+	moved bool
 }
 
 // chatStream is the one stream of a chat page. The first frame brings the page from what it says it shows (at) to the present.
@@ -56,6 +60,12 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer list.Stop()
+	spaces, err := s.workspaces.Watch(ctx, p, workspace.WatchInput{})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer spaces.Stop()
 	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages})
 	if err != nil {
 		endStream(w, r, err)
@@ -78,7 +88,7 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	err = reader.follow(ctx, watch.C, list.C)
+	err = reader.follow(ctx, wakes{chat: watch.C, list: list.C, spaces: spaces.C})
 	if err != nil && ctx.Err() == nil {
 		s.log.DebugContext(ctx, "a chat stream ended", "error", err)
 	}
@@ -110,14 +120,17 @@ func (c *chatReader) shows(at string) {
 	}
 }
 
+// wakes are what a chat page follows: its Chat, the list of Chats, and all Workspaces.
+type wakes struct{ chat, list, spaces <-chan struct{} }
+
 // follow sends a frame for each wake until the reader leaves.
-func (c *chatReader) follow(ctx context.Context, wakes, list <-chan struct{}) error {
+func (c *chatReader) follow(ctx context.Context, on wakes) error {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	<-pause.C
-	changed, waiting := false, false
+	changed, moved, waiting := false, false, false
 	for {
 		var err error
 		select {
@@ -125,17 +138,25 @@ func (c *chatReader) follow(ctx context.Context, wakes, list <-chan struct{}) er
 			return nil
 		case <-ping.C:
 			err = c.out.ping()
-		case <-wakes:
+		case <-on.chat:
 			err = c.next(ctx)
-		case <-list:
+		case <-on.spaces:
+			moved = true
+		case <-on.list:
 			changed = true
 		case <-pause.C:
 			waiting = false
 		}
-		if err == nil && changed && !waiting {
-			changed, waiting = false, true
+		if err == nil && (changed || moved) && !waiting {
 			pause.Reset(listEvery)
-			err = c.list(ctx)
+			if moved {
+				c.chrome.moved = true
+				err = c.next(ctx)
+			}
+			if err == nil && changed {
+				err = c.list(ctx)
+			}
+			changed, moved, waiting = false, false, true
 		}
 		if err != nil {
 			return err
@@ -174,6 +195,13 @@ func (c *chatReader) next(ctx context.Context) error {
 		c.chrome.family = mark
 		patches = append(patches, patch{html: view.AgentsPanel(agentsView(v))})
 	}
+	if c.chrome.moved || othersAt(v) != c.chrome.space.Others {
+		c.chrome.moved = false
+		if note := c.s.spaceNote(ctx, c.p, v); note != c.chrome.space {
+			c.chrome.space = note
+			patches = append(patches, patch{html: view.SpaceNotice(note)})
+		}
+	}
 	if phase := phaseView(v); phase != c.chrome.phase {
 		c.chrome.phase = phase
 		patches = append(patches, patch{html: view.PhaseLine(phase)})
@@ -207,8 +235,8 @@ func (c *chatReader) whole(ctx context.Context, v engine.View) error {
 	c.out.id = "s-" + strconv.FormatInt(draft.Step, 10) + "." + c.prev
 	c.draft, c.version, c.epoch, c.last = draft.Step, v.Chat.Version, v.Chat.HistoryEpoch, v.Chat.Chain.LastID
 	c.cursor.Shown(draft)
-	c.chrome = chrome{phase: phaseView(v), family: familyMark(v)}
 	shown := c.s.chatView(ctx, c.p, v)
+	c.chrome = chrome{phase: phaseView(v), family: familyMark(v), space: shown.Space}
 	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v))})
 	return c.out.send(ctx, patches...)
 }

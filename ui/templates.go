@@ -2,7 +2,12 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/workspace"
@@ -13,7 +18,111 @@ import (
 // fromTemplate stands before a Template's id where a Workspace is chosen: a new one is made.
 const fromTemplate = "template:"
 
-// templateOptions are the new Workspaces that a new Chat can have.
+func (s *Site) templatesPage(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	list, err := s.templateViews(ctx, p)
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	s.document(w, r, http.StatusOK, view.TemplatesDocument(view.TemplatesPage{Page: s.page("Templates"), Note: s.serverNote(ctx, p), Templates: list,
+		New: freshTemplate(), Admin: p.Admin()}))
+}
+
+func (s *Site) templateViews(ctx context.Context, p chat.Principal) ([]view.Template, error) {
+	list, err := s.workspaces.ListTemplates(ctx, p, workspace.ListTemplatesInput{})
+	out := make([]view.Template, 0, len(list))
+	for _, t := range list {
+		out = append(out, templateView(t))
+	}
+	return out, err
+}
+
+// freshTemplate is an empty form under an id that no form had before.
+func freshTemplate() view.Template {
+	id := "new" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	values := templateValues(chat.Template{Kind: chat.TemplateDirectory, Autostop: true, Policy: chat.PolicyAsk, Sandbox: string(chat.ProfileWorkspace)})
+	return view.Template{ID: id, Groups: templateGroups(id, values, nil)}
+}
+
+// createTemplate adds a Template. What is wrong stands beside its field, and what was typed stays.
+func (s *Site) createTemplate(w http.ResponseWriter, r *http.Request) {
+	ctx, p := r.Context(), gate.Principal(r.Context())
+	shown, err := s.takeTemplate(r, r.FormValue("form"), func(in chat.TemplateFields) error {
+		_, err := s.workspaces.CreateTemplate(ctx, p, workspace.CreateTemplateInput{TemplateFields: in})
+		return err
+	})
+	if err != nil {
+		s.done(w, r, err)
+		return
+	}
+	if shown != nil {
+		s.fragment(w, r, view.TemplateNew(*shown))
+		return
+	}
+	s.templateList(w, r, view.TemplateNew(freshTemplate()))
+}
+
+func (s *Site) updateTemplate(w http.ResponseWriter, r *http.Request) {
+	ctx, p, id := r.Context(), gate.Principal(r.Context()), chat.TemplateID(r.PathValue("id"))
+	var t chat.Template
+	shown, err := s.takeTemplate(r, string(id), func(in chat.TemplateFields) (err error) {
+		t, err = s.workspaces.UpdateTemplate(ctx, p, workspace.UpdateTemplateInput{ID: id, TemplateFields: in})
+		return err
+	})
+	if err != nil {
+		s.done(w, r, err)
+		return
+	}
+	if shown == nil {
+		stored := templateView(t)
+		stored.Saved = true
+		s.templateList(w, r, view.TemplateForm(stored))
+		return
+	}
+	s.fragment(w, r, view.TemplateForm(*shown))
+}
+
+// takeTemplate reads the form and stores it. What comes back is the form that was refused, nil when it was taken.
+func (s *Site) takeTemplate(r *http.Request, id string, store func(chat.TemplateFields) error) (*view.Template, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, chat.Invalid("form", "It cannot be read.")
+	}
+	in, wrong := templateFields(r.PostForm)
+	refused := &view.Template{ID: id}
+	if len(wrong) == 0 {
+		err := store(in)
+		var no *chat.Error
+		if !errors.As(err, &no) || no.Kind != chat.KindInvalid {
+			return nil, err
+		}
+		wrong, refused.Problem = wrongFields(err)
+	}
+	refused.Groups = templateGroups(id, typed(r.PostForm), wrong)
+	return refused, nil
+}
+
+func (s *Site) deleteTemplate(w http.ResponseWriter, r *http.Request) {
+	_, err := s.workspaces.DeleteTemplate(r.Context(), gate.Principal(r.Context()), workspace.DeleteTemplateInput{ID: chat.TemplateID(r.PathValue("id"))})
+	if err != nil {
+		s.done(w, r, err)
+		return
+	}
+	s.templateList(w, r)
+}
+
+// templateList answers with the list as it is now, and what else changed after it.
+func (s *Site) templateList(w http.ResponseWriter, r *http.Request, besides ...templ.Component) {
+	p := gate.Principal(r.Context())
+	list, err := s.templateViews(r.Context(), p)
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	s.fragment(w, r, templ.Join(append([]templ.Component{view.TemplatesList(list, p.Admin())}, besides...)...))
+}
+
+// templateOptions are the Templates from which a person can make a Workspace.
 func (s *Site) templateOptions(ctx context.Context, p chat.Principal, chosen chat.WorkspaceID) []view.Option {
 	list, err := s.workspaces.ListTemplates(ctx, p, workspace.ListTemplatesInput{})
 	if err != nil {

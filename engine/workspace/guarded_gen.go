@@ -109,3 +109,8 @@ func (g *Guarded) Update(ctx context.Context, p chat.Principal, in UpdateInput) 
 func (g *Guarded) UpdateTemplate(ctx context.Context, p chat.Principal, in UpdateTemplateInput) (chat.Template, error) {
 	return account.Run(ctx, g.guard, "workspace.UpdateTemplate", policyUpdateTemplate, p, in, g.room.UpdateTemplate)
 }
+
+// Watch is Room.Watch under policyWatch.
+func (g *Guarded) Watch(ctx context.Context, p chat.Principal, in WatchInput) (Watching, error) {
+	return account.Run(ctx, g.guard, "workspace.Watch", policyWatch, p, in, g.room.Watch)
+}

@@ -181,6 +181,7 @@ func (r *Room) stopIdle(ctx context.Context, id chat.WorkspaceID) error {
 	if err != nil || !stops {
 		return err
 	}
+	r.feed.touch()
 	_, err = r.finishStop(ctx, id)
 	if err == nil {
 		r.log.Info("an idle workspace was stopped", "workspace", id)

@@ -77,6 +77,7 @@ func (r *Room) Make(ctx context.Context, p chat.Principal, in MakeInput) (chat.W
 	if err != nil {
 		return out, err
 	}
+	r.feed.touch()
 	r.inBackground(out.ID, nil)
 	return out, nil
 }
@@ -195,7 +196,10 @@ func (r *Room) Build(ctx context.Context, id chat.WorkspaceID, o BuildOptions) (
 	default:
 		return w, nil
 	}
-	said := &ending{log: o.Log}
+	said := &ending{log: o.Log, touch: r.feed.touch}
+	silent := r.feed.speak(id, said)
+	defer silent()
+	r.feed.touch()
 	failed := r.build(ctx, w, said)
 	// Who asked may be gone; what came of it must be written down.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)

@@ -27,6 +27,8 @@ var (
 	policyTTL            = account.Anyone[TTLInput]()
 	policySetTTL         = account.AdminWrites[SetTTLInput]()
 
+	policyWatch = account.Anyone[WatchInput]()
+
 	policyMake = account.AnyoneWrites[MakeInput]()
 
 	policyStart  = account.OwnsWorkspaceWrites(func(in StartInput) chat.WorkspaceID { return in.ID })

@@ -26,6 +26,7 @@ type Room struct {
 	now    func() time.Time
 	log    *slog.Logger
 	locks  locks
+	feed   feed
 	// revoke closes the link of the Agent whose Workspace is gone; nil where there are no Agents.
 	revoke func(chat.AgentID)
 
@@ -67,6 +68,7 @@ func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) ([]chat.
 		for _, w := range all {
 			if w.OwnerID == p.UserID {
 				w.Made.Deadline = live.deadline(w)
+				r.feed.hear(w)
 				out = append(out, *w)
 			}
 		}
@@ -139,7 +141,7 @@ func (r *Room) Create(ctx context.Context, p chat.Principal, in CreateInput) (Cr
 		out = CreateOutput{Workspace: fresh}
 		return tx.PutWorkspace(&fresh)
 	})
-	return out, err
+	return out, r.touched(err)
 }
 
 // GetInput names a Workspace.
@@ -157,6 +159,7 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.Wor
 		}
 		live, err := readLives(tx)
 		w.Made.Deadline = live.deadline(w)
+		r.feed.hear(w)
 		out = *w
 		return err
 	})
@@ -201,7 +204,7 @@ func (r *Room) Update(ctx context.Context, _ chat.Principal, in UpdateInput) (ch
 		out = *w
 		return tx.PutWorkspace(w)
 	})
-	return out, err
+	return out, r.touched(err)
 }
 
 // DeleteInput names a Workspace. Files says what becomes of a worktree: "" removes it if it is clean, "keep" leaves it where it is, and
@@ -247,7 +250,7 @@ func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (De
 	if err == nil && agent != "" && r.revoke != nil {
 		r.revoke(agent)
 	}
-	return Deleted{}, err
+	return Deleted{}, r.touched(err)
 }
 
 // deleteRecord removes a Workspace with the Agent that serves it and the enrolments that wait for one.

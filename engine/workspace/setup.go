@@ -85,7 +85,8 @@ func ended(out chat.ProcessOutput, why error) error {
 
 // ending hands a log on and keeps its end.
 type ending struct {
-	log func(string)
+	log   func(string)
+	touch func()
 
 	mu   sync.Mutex // guards kept
 	kept string
@@ -101,6 +102,7 @@ func (e *ending) add(text string) {
 		e.kept = e.kept[over:]
 	}
 	e.mu.Unlock()
+	e.touch()
 	e.log(text)
 }
 

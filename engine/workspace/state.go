@@ -136,7 +136,7 @@ func (r *Room) change(ctx context.Context, id chat.WorkspaceID, change func(*kv.
 		out = *w
 		return tx.PutWorkspace(w)
 	})
-	return out, err
+	return out, r.touched(err)
 }
 
 // recover brings what a process that died left half way to a state from which it can go on: nothing of it runs any more.

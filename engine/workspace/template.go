@@ -105,7 +105,7 @@ func (r *Room) CreateTemplate(ctx context.Context, _ chat.Principal, in CreateTe
 	}
 	t.ID, t.CreatedAt = chat.TemplateID(id.String()), r.now().UTC()
 	wrong := r.checkTemplate(ctx, t)
-	return t, r.store.Update(ctx, func(tx *kv.Tx) error {
+	return t, r.touched(r.store.Update(ctx, func(tx *kv.Tx) error {
 		all, err := Templates(tx)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (r *Room) CreateTemplate(ctx context.Context, _ chat.Principal, in CreateTe
 			return err
 		}
 		return putTemplates(tx, append(all, t))
-	})
+	}))
 }
 
 // UpdateTemplateInput changes what is not nil.
@@ -134,7 +134,7 @@ func (r *Room) UpdateTemplate(ctx context.Context, p chat.Principal, in UpdateTe
 	}
 	t := cleanTemplate(chat.TemplateWith(was, in.TemplateFields))
 	wrong := r.checkTemplate(ctx, t)
-	return t, r.store.Update(ctx, func(tx *kv.Tx) error {
+	return t, r.touched(r.store.Update(ctx, func(tx *kv.Tx) error {
 		all, err := Templates(tx)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func (r *Room) UpdateTemplate(ctx context.Context, p chat.Principal, in UpdateTe
 		}
 		all[at] = t
 		return putTemplates(tx, all)
-	})
+	}))
 }
 
 // DeleteTemplateInput names a Template.
@@ -159,7 +159,7 @@ type DeleteTemplateInput struct{ ID chat.TemplateID }
 
 // DeleteTemplate removes a Template; the Workspaces that were made from it stay.
 func (r *Room) DeleteTemplate(ctx context.Context, _ chat.Principal, in DeleteTemplateInput) (Deleted, error) {
-	return Deleted{}, r.store.Update(ctx, func(tx *kv.Tx) error {
+	return Deleted{}, r.touched(r.store.Update(ctx, func(tx *kv.Tx) error {
 		all, err := Templates(tx)
 		if err != nil {
 			return err
@@ -169,5 +169,5 @@ func (r *Room) DeleteTemplate(ctx context.Context, _ chat.Principal, in DeleteTe
 			return chat.NotFound("template")
 		}
 		return putTemplates(tx, slices.Delete(all, at, at+1))
-	})
+	}))
 }

@@ -37,7 +37,7 @@ func (r *Room) SetTTL(ctx context.Context, _ chat.Principal, in SetTTLInput) (De
 	if in.WorkspaceTTLMS < 0 || in.WorkspaceTTLMS > chat.MaxWorkspaceTTL.Milliseconds() {
 		return Deleted{}, chat.Invalid("workspace_ttl_ms", "from 0, which is as the template says, to 30 days")
 	}
-	return Deleted{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(TTLKey, in.TTL) })
+	return Deleted{}, r.touched(r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(TTLKey, in.TTL) }))
 }
 
 // lives is what decides how long Workspaces may be idle.

@@ -107,6 +107,10 @@ func watch(ctx context.Context) *console {
 		default:
 			return
 		}
+		// A form that shows a change keeps the page, but not from somebody who never touched it.
+		if strings.HasPrefix(line, "Blocked attempt to show a 'beforeunload'") {
+			return
+		}
 		c.mu.Lock()
 		c.lines = append(c.lines, line)
 		c.mu.Unlock()
@@ -136,7 +140,7 @@ func open(url string, width, height int64, dark bool) chromedp.Action {
 }
 
 var pageNames = []string{"", "page/chat", "page/chat#s-3", "page/chat-rest", "page/chat-empty", "page/chat-first", "page/login", "page/login-refused", "page/login-link", "page/login-password", "page/users", "page/user", "page/user-disabled", "page/account", "page/no-model", "page/onboarding",
-	"page/onboarding-none", "page/models", "page/workspaces", "page/context", "page/context-none", "page/context-text", "page/tokens", "page/agents", "page/agents-none", "page/agents-closed", "page/usage", "page/usage-year", "page/usage-day", "page/usage-none", "page/error"}
+	"page/onboarding-none", "page/models", "page/workspaces", "page/templates", "page/templates-none", "page/templates-other", "page/context", "page/context-none", "page/context-text", "page/tokens", "page/agents", "page/agents-none", "page/agents-closed", "page/usage", "page/usage-year", "page/usage-day", "page/usage-none", "page/error"}
 
 // measure finds in the page what look.md forbids.
 const measure = `(() => {

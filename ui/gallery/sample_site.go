@@ -1,6 +1,10 @@
 package gallery
 
 import (
+	"time"
+
+	"github.com/a-h/templ"
+
 	"holdfast/engine/chat"
 	"holdfast/ui/view"
 )
@@ -79,14 +83,61 @@ func modelForm(id string) []view.FieldGroup {
 }
 
 func workspaces(p view.Page) view.WorkspacesPage {
-	return view.WorkspacesPage{Page: p, Note: note(), Admin: true, Spaces: []view.Workspace{
-		{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14, State: chat.WorkspaceRunning, Sandbox: chat.NoSandbox()},
-		{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3, State: chat.WorkspaceStopped, Sandbox: held(chat.SandboxFull, chat.ProfileWorkspace)},
-		{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, State: chat.WorkspaceOffline, Sandbox: held(chat.SandboxFull, chat.ProfileNetwork, "network"), Chosen: chat.ProfileNetwork, Problem: "The folder is not there."},
-		{ID: "w4", Name: "harbour", Directory: "/home/ingrid/workspaces/harbour", State: chat.WorkspaceSetup, Sandbox: held(chat.SandboxPartial, chat.ProfileWorkspace, "names of other processes", "protected files of the workspace"), Reason: "namespaces cannot be set up: operation not permitted"},
-		{ID: "w5", Name: "moon", Directory: "/home/ingrid/workspaces/moon", State: chat.WorkspaceSetupFailed, Sandbox: held(chat.SandboxNone, chat.ProfileWorkspace, "files", "network", "processes"), Reason: "this kernel has no Landlock, or has it switched off", Problem: "npm: command not found"},
-		{ID: "w6", Name: "waves", Directory: "/home/ingrid/workspaces/waves", State: chat.WorkspaceStopping, Sandbox: held(chat.SandboxFull, chat.ProfileReadOnly), Chosen: chat.ProfileReadOnly},
+	return view.WorkspacesPage{Page: p, Note: note(), Admin: true, Idle: view.IdleForm{Text: "2h", Saved: true},
+		Make: view.MakeForm{Templates: view.Choices("t2", "t1", "Tide tables", "t2", "harbour"), Branch: "fix/login", Problem: "the name of a branch, such as main or fix/login"}, Spaces: []view.Workspace{
+			{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14, State: chat.WorkspaceRunning, Until: ago(-12 * time.Minute), UntilTime: "14:18", Sandbox: chat.NoSandbox()},
+			{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3, State: chat.WorkspaceStopped, Template: "Tide tables", Branch: "holdfast/moon", Worktree: true, Sandbox: held(chat.SandboxFull, chat.ProfileWorkspace)},
+			{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, State: chat.WorkspaceOffline, Sandbox: held(chat.SandboxFull, chat.ProfileNetwork, "network"), Chosen: chat.ProfileNetwork, Problem: "The folder is not there."},
+			{ID: "w4", Name: "harbour", Directory: "/home/ingrid/workspaces/harbour", State: chat.WorkspaceSetup, Template: "harbour", Log: setupLog, Sandbox: held(chat.SandboxPartial, chat.ProfileWorkspace, "names of other processes", "protected files of the workspace"), Reason: "namespaces cannot be set up: operation not permitted"},
+			{ID: "w5", Name: "moon", Directory: "/home/ingrid/workspaces/moon", State: chat.WorkspaceSetupFailed, Template: "moon", Log: setupLog + "sh: 3: npm: not found\nsetup failed with exit code 127", Sandbox: held(chat.SandboxNone, chat.ProfileWorkspace, "files", "network", "processes"), Reason: "this kernel has no Landlock, or has it switched off"},
+			{ID: "w6", Name: "waves", Directory: "/home/ingrid/workspaces/waves", State: chat.WorkspaceStopping, Sandbox: held(chat.SandboxFull, chat.ProfileReadOnly), Chosen: chat.ProfileReadOnly},
+		}}
+}
+
+const setupLog = "Cloning into '/home/ingrid/workspaces/moon'...\nadded 214 packages, and audited 215 packages in 9s\n\x1b[32m✓\x1b[0m a_line_without_any_place_to_break_that_is_longer_than_every_telephone_is_wide_and_then_some_more\n"
+
+// spaceNotes are what a chat says of its workspace.
+func spaceNotes() []templ.Component {
+	var out []templ.Component
+	for _, n := range []view.SpaceNote{{Name: "moon", State: chat.WorkspaceCreating}, {Name: "moon", State: chat.WorkspaceSetup, Log: setupLog},
+		{ID: "w5", Name: "moon", State: chat.WorkspaceSetupFailed, Log: setupLog + "setup failed with exit code 127"}, {Name: "gauges", State: chat.WorkspaceOffline}, {Others: 1}, {Others: 3}} {
+		out = append(out, view.SpaceNotice(n))
+	}
+	return out
+}
+
+func makeRows() []view.Row {
+	list := []view.Row{
+		{Kind: view.RowList, Target: "templates", Out: "", Took: "0.0 s", Fetch: "/gallery/row/none"},
+		{Kind: view.RowMake, State: view.RowWaits, Target: "workspace moon", In: "fix/login", Out: "waits for you"},
+		{Kind: view.RowMake, State: view.RowRunning, Target: "workspace moon", In: "fix/login", Out: "being made", Since: ago(3 * time.Second)},
+		{Kind: view.RowMake, State: view.RowRunning, Target: "workspace moon", Out: "being set up", Since: ago(40 * time.Second), Tail: &view.Tail{Output: setupLog, Facts: "214 bytes so far"}},
+		{Kind: view.RowMake, State: view.RowFailed, Target: "workspace moon", In: "/home/ingrid/holdfast-workspaces/moon", Out: "setup failed", Took: "9.0 s", Fetch: "/gallery/row/lint"},
+		{Kind: view.RowMake, Target: "workspace moon", In: "/home/ingrid/holdfast-workspaces/moon", Out: "running", Took: "14 s", Fetch: "/gallery/row/output"},
+	}
+	for i := range list {
+		list[i].N = i
+	}
+	return list
+}
+
+func templates(p view.Page) view.TemplatesPage {
+	return view.TemplatesPage{Page: p, Note: note(), Admin: true, New: template("n", ""), Templates: []view.Template{
+		template("t1", "Between 0, which is ten minutes, and two hours."),
+		{ID: "t2", Name: "harbour", Kind: "worktree", Facts: "with setup · stops after 2h", Groups: template("t2", "").Groups, Saved: true},
+		{ID: "t3", Name: "src", Kind: "folder", Description: "All that the office has, of which a model should know before it begins: a description that is as long as they get", Models: true, Facts: "for everybody", Groups: template("t3", "").Groups, Problem: "The template has just been changed by somebody else."},
 	}}
+}
+
+func template(id, wrong string) view.Template {
+	return view.Template{ID: id, Name: "Tide tables", Kind: "clone", Description: "The tables of the harbour office", Models: true, Groups: []view.FieldGroup{
+		{Fields: []view.Field{{ID: "tn" + id, Name: "name", Label: "Name", Value: "Tide tables"},
+			{ID: "tk" + id, Name: "kind", Label: "What is made", Options: view.Choices("clone", "directory", "A folder, as it is", "clone", "A new clone of a repository")},
+			{ID: "td" + id, Name: "directory", Label: "Made in", Hint: "A folder on this machine. Empty: holdfast-workspaces in the home directory."},
+			{ID: "tt" + id, Name: "description", Label: "Description", Value: "The tables of the harbour office", Lines: 2}}},
+		{Title: "Setup", Fields: []view.Field{{ID: "ts" + id, Name: "setup", Label: "Command", Value: "npm ci\nnpm run build", Hint: "Runs once in each new workspace, in its sandbox, before anything else.", Lines: 4},
+			{ID: "tl" + id, Name: "setup_timeout_ms", Label: "At most", Value: "3h", Short: true, Error: wrong},
+			{Name: "setup_network", Label: "With network", Hint: "The setup reaches the network, whatever the sandbox says.", Box: true, Checked: true}}}}}
 }
 
 func farAgents(p view.Page) view.AgentsPage {

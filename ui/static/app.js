@@ -43,6 +43,7 @@ function apply(html) {
     const old = el.id && $(el.id)
     if (old) old.replaceWith(el)
     else $('toasts').append(el)
+    if ('open' in el.dataset) el.showModal()
   }
 }
 function parse(html) {
@@ -354,6 +355,7 @@ const acts = {
   },
   async post(b) {
     b.disabled = true
+    b.closest('dialog')?.close()
     const { ok, html } = await post(b.dataset.url, b.dataset.form || '')
     if (html) apply(html)
     if (!ok) b.disabled = false

@@ -39,6 +39,8 @@ type Chat struct {
 	// Agents are the sub-agents at work; Parent is set in a sub-agent.
 	Agents Agents
 	Parent *Parent
+	// Space is what a person must know of its workspace.
+	Space SpaceNote
 	// Context is what the chat has pinned, for the mark that it is out of date.
 	Context Context
 }
@@ -142,6 +144,7 @@ const (
 	RowSkill   RowKind = "Skill"
 	RowAsk     RowKind = "Ask"
 	RowPlan    RowKind = "Plan"
+	RowMake    RowKind = "Make"
 )
 
 // RowState chooses colour and icon of the result.

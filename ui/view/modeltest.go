@@ -52,7 +52,7 @@ type FieldGroup struct {
 	Fields []Field
 }
 
-// Field is a field of a form: a line of text, a choice where Options are, or a box to tick.
+// Field is a field of a form: a line of text, several where Lines says so, a choice where Options are, or a box to tick.
 type Field struct {
 	ID      string
 	Name    string
@@ -63,6 +63,8 @@ type Field struct {
 	Box     bool
 	Checked bool
 	Number  bool
+	Short   bool
+	Lines   int
 	Error   string
 }
 

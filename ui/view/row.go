@@ -38,6 +38,8 @@ func rowIcon(k RowKind) string {
 		return "i-wrench"
 	case RowAgent:
 		return "i-sub"
+	case RowMake:
+		return "i-folder"
 	case RowSkill:
 		return "i-read"
 	case RowAsk:

@@ -155,7 +155,25 @@ type WorkspacesPage struct {
 	Note   ServerNote
 	Spaces []Workspace
 	Form   WorkspaceForm
+	Make   MakeForm
+	Idle   IdleForm
 	Admin  bool
+}
+
+// MakeForm makes a Workspace from a Template. Problem is what was wrong with the last try.
+type MakeForm struct {
+	Templates []Option
+	Name      string
+	Branch    string
+	Problem   string
+}
+
+// IdleForm is how long idle Workspaces run, as text ("2h"); "" is as their templates say. Fixed: this person may only look.
+type IdleForm struct {
+	Text  string
+	Error string
+	Fixed bool
+	Saved bool
 }
 
 // Workspace is a folder. Element id: ws-ID.
@@ -172,6 +190,15 @@ type Workspace struct {
 	Sandbox chat.Sandbox
 	Reason  string
 	Chosen  chat.Profile
+	// Template is what it was made from, "" for nothing that is still there; Branch the one of a worktree.
+	Template string
+	Branch   string
+	Worktree bool
+	// Until is when it is stopped unless it is used, in Unix milliseconds, 0 for never; UntilTime the same as a time of day.
+	Until     int64
+	UntilTime string
+	// Log is the end of what its setup said.
+	Log string
 	// Problem is why it cannot be used, "" when it can.
 	Problem string
 }

@@ -1,0 +1,43 @@
+package ui
+
+import (
+	"context"
+
+	"holdfast/engine"
+	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
+	"holdfast/ui/view"
+)
+
+// spaceNote is what a person must know of a Chat's Workspace, as it is now.
+func (s *Site) spaceNote(ctx context.Context, p chat.Principal, v engine.View) view.SpaceNote {
+	if v.Workspace == nil || v.Chat.Archived {
+		return view.SpaceNote{}
+	}
+	out := view.SpaceNote{ID: string(v.Workspace.ID), Name: v.Workspace.Name}
+	out.Others = othersAt(v)
+	w, err := s.workspaces.Get(ctx, p, workspace.GetInput{ID: v.Workspace.ID})
+	if err != nil {
+		// A sub-agent's page may outlive the workspace; what the chat itself says of that is enough.
+		return out
+	}
+	// While the model makes it, the row of its call shows how that goes.
+	making := w.Made.ChatID == v.Chat.ID && !v.Chat.State.AtRest()
+	switch state := w.Standing(); state {
+	case chat.WorkspaceCreating, chat.WorkspaceSetup, chat.WorkspaceSetupFailed:
+		if !making {
+			out.State, out.Log = state, w.Made.Log
+		}
+	case chat.WorkspaceOffline:
+		out.State = state
+	}
+	return out
+}
+
+// othersAt is how many others work where the Chat works; one at rest does not meet them.
+func othersAt(v engine.View) int {
+	if v.Chat.State.AtRest() || v.Workspace == nil {
+		return 0
+	}
+	return v.Others
+}
