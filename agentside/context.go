@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"holdfast/agentside/server"
 	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
@@ -16,6 +17,7 @@ import (
 // contexts are the contexts of the open Workspaces; each begins with its first use and ends with its Workspace.
 type contexts struct {
 	options wctx.Options
+	serve   func(id chat.WorkspaceID, dir string, changed func()) *server.Provider
 	// keep is the directory for the Sources of users.
 	keep string
 	log  *slog.Logger
@@ -34,9 +36,10 @@ type contexts struct {
 type living struct {
 	id  chat.WorkspaceID
 	dir string
-	// begin makes the manager once.
-	begin   sync.Once
-	manager *wctx.Manager
+	// begin makes the manager and the provider of its servers once.
+	begin    sync.Once
+	manager  *wctx.Manager
+	provider *server.Provider
 	// pushing: the Snapshots are handed on.
 	pushing sync.Once
 }
@@ -47,7 +50,7 @@ func newContexts(w *Workspaces, o Options) (*contexts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &contexts{keep: filepath.Join(w.own.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{},
+	return &contexts{serve: w.Serve, keep: filepath.Join(w.own.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{},
 		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.own.data, w.own.state}, Key: key, BootID: rand.Text(), Getenv: lookup(o.Environ), Log: o.Log}}, nil
 }
 
@@ -71,18 +74,38 @@ func (c *contexts) of(id chat.WorkspaceID, dir string) chat.Context {
 	if !c.taken() {
 		return nil
 	}
+	if l := c.begun(id, dir); l != nil {
+		return l.manager
+	}
+	ended := wctx.New(wctx.Options{})
+	ended.Close()
+	return ended
+}
+
+// servers gives the MCP servers of a Workspace, which live as long as its context.
+func (c *contexts) servers(id chat.WorkspaceID, dir string) chat.Servers {
+	if !c.taken() {
+		return nil
+	}
+	l := c.begun(id, dir)
+	if l == nil || l.provider == nil {
+		return nil
+	}
+	return l.provider
+}
+
+// begun gives the context, which runs; nil after the end.
+func (c *contexts) begun(id chat.WorkspaceID, dir string) *living {
 	l, old, sink := c.claim(id, dir)
 	if old != nil {
 		old.close(c)
 	}
 	if l == nil {
-		ended := wctx.New(wctx.Options{})
-		ended.Close()
-		return ended
+		return nil
 	}
 	l.start(c)
 	l.push(c, sink)
-	return l.manager
+	return l
 }
 
 func (c *contexts) taken() bool {
@@ -131,6 +154,8 @@ func (l *living) start(c *contexts) {
 			}
 			return roots
 		}
+		l.provider = c.serve(l.id, l.dir, func() { l.manager.Trigger() })
+		o.Servers = Watched(l.provider)
 		l.manager = wctx.New(o)
 		if !c.goes(func() {
 			// Its only error is that of a context which does not end.
@@ -162,6 +187,9 @@ func (l *living) push(c *contexts, sink chat.AgentSink) {
 func (l *living) close(c *contexts) {
 	l.start(c)
 	l.manager.Close()
+	if l.provider != nil {
+		l.provider.Close()
+	}
 }
 
 func (c *contexts) ended() bool {

@@ -17,6 +17,7 @@ import (
 	"holdfast/agentside/git"
 	"holdfast/agentside/proc"
 	"holdfast/agentside/sandbox"
+	"holdfast/agentside/server"
 	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
@@ -38,8 +39,10 @@ type Options struct {
 	ContextRoots func() []string
 	// Sandbox confines the commands of Workspaces whose profile asks for it; nil confines none.
 	Sandbox *sandbox.Box
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Dial reaches the MCP servers that files of Workspaces name; nil runs none.
+	Dial server.Dial
+	Log  *slog.Logger
+	Now  func() time.Time
 }
 
 // Beyond opens and stops Workspaces that are beside an Agent.
@@ -69,11 +72,18 @@ type Workspaces struct {
 	changes  changes
 	contexts *contexts
 	now      func() time.Time
+	serving
 
 	// mu guards open and closed.
 	mu     sync.Mutex
 	open   map[chat.WorkspaceID]*workspace
 	closed bool
+}
+
+// serving is what MCP servers need.
+type serving struct {
+	dial    server.Dial
+	environ []string
 }
 
 var (
@@ -87,6 +97,7 @@ type workspace struct {
 	processes *proc.Scope
 	git       *git.Repositories
 	context   func() chat.Context
+	servers   func() chat.Servers
 }
 
 func (w *workspace) Files() chat.Files         { return w.files }
@@ -138,7 +149,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Workspaces{gate: files.NewGate(), now: o.Now, box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
+	w := &Workspaces{serving: serving{o.Dial, o.Environ}, gate: files.NewGate(), now: o.Now, box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
 	w.own.made = o.Made
 	for _, dir := range []struct {
 		real *string
@@ -197,23 +208,35 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 	if real != filepath.Clean(rec.Directory) {
 		return nil, chat.Invalid("directory", fmt.Sprintf("%q leads to another place than when it was added", rec.Directory))
 	}
+	opened, reined, err := w.enter(rec, real)
+	if reined {
+		// Its servers run with another profile from now on.
+		w.contexts.stop(rec.ID)
+	}
+	return opened, err
+}
+
+// enter gives the open Workspace, and whether it had another profile before.
+func (w *Workspaces) enter(rec chat.WorkspaceRecord, real string) (ws chat.Workspace, reined bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil, &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping."}
+		return nil, false, &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping."}
 	}
 	if old := w.open[rec.ID]; old != nil && same(old.record, rec) {
-		return old, nil
+		return old, false, nil
 	}
 	held := files.New(files.Options{Dir: real, Temp: w.own.temp, Refused: []string{w.own.data, w.own.state}, Gate: w.gate, Now: w.now,
 		Changed: func() { w.changes.touch(rec.ID) }})
 	opened := &workspace{record: rec, files: held,
 		processes: w.manager.Scope(rec.ID, real, proc.Confinement{Profile: rec.Profile(), Protected: held.Protected}),
 		git:       w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
-		context:   func() chat.Context { return w.contexts.of(rec.ID, real) }}
+		context:   func() chat.Context { return w.contexts.of(rec.ID, real) },
+		servers:   func() chat.Servers { return w.contexts.servers(rec.ID, real) }}
+	old := w.open[rec.ID]
 	w.open[rec.ID] = opened
 	w.changes.trees.Follow(string(rec.ID), real, func() { w.changes.touch(rec.ID) })
-	return opened, nil
+	return opened, old != nil && old.record.Profile() != rec.Profile(), nil
 }
 
 // same says whether a record is opened as the other was; how a Workspace is used and where it stands opens nothing anew.

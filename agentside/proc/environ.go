@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 
@@ -33,6 +34,20 @@ func environ(base []string, req chat.ProcessStart, dir string) []string {
 		}
 	}
 	return append(env, set...)
+}
+
+// Inherited is what a program of a Workspace inherits of an environment; nil is this process's own.
+func Inherited(base []string) []string {
+	if base == nil {
+		base = os.Environ()
+	}
+	var env []string
+	for _, v := range base {
+		if name, _, _ := strings.Cut(v, "="); !isSecret(name) {
+			env = append(env, v)
+		}
+	}
+	return env
 }
 
 func isSecret(name string) bool {

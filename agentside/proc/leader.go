@@ -22,18 +22,26 @@ type leader struct {
 
 // lead starts the leader of a process, confined as the Scope says.
 func (m *Manager) lead(p *process, argv []string, out *os.File) error {
-	env := environ(m.opts.Environ, p.req, p.dir)
+	return m.leadWith(p, argv, streams{out: out, err: out}, nil)
+}
+
+// leadWith starts it with streams of its own, and with variables beside those of commands.
+func (m *Manager) leadWith(p *process, argv []string, std streams, more []string) error {
+	env := append(environ(m.opts.Environ, p.req, p.dir), more...)
 	profile := p.profile()
 	p.leader.holds = m.opts.Sandbox.Report(profile)
 	if is := m.opts.Sandbox.Report(chat.ProfileWorkspace).Level; p.req.Level != "" && p.req.Level != is {
 		return fmt.Errorf("the sandbox here is %s, not %s as was said before", is, p.req.Level)
 	}
 	if m.opts.Sandbox.Confines(profile) {
-		return m.leadConfined(p, profile, argv, env, out)
+		return m.leadConfined(p, profile, argv, env, std)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = p.dir, env
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout, cmd.Stderr = std.out, std.err
+	if std.in != nil {
+		cmd.Stdin = std.in
+	}
 	ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
@@ -43,13 +51,13 @@ func (m *Manager) lead(p *process, argv []string, out *os.File) error {
 }
 
 // leadConfined fails rather than to start a command with less than its Workspace has.
-func (m *Manager) leadConfined(p *process, profile chat.Profile, argv, env []string, out *os.File) error {
+func (m *Manager) leadConfined(p *process, profile chat.Profile, argv, env []string, std streams) error {
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
 		return err
 	}
 	argv[0] = program
-	c := sandbox.Command{Profile: profile, Argv: argv, Env: env, Dir: p.dir, Workspace: p.scope.dir, Output: out}
+	c := sandbox.Command{Profile: profile, Argv: argv, Env: env, Dir: p.dir, Workspace: p.scope.dir, Input: std.in, Output: std.out, Errors: std.err}
 	if m.opts.Temp != "" && p.req.ChatID != "" {
 		c.Temp = filepath.Join(m.opts.Temp, string(p.req.ChatID))
 	}

@@ -52,8 +52,8 @@ type Command struct {
 	Temp string
 	// Protected are paths below Workspace that it may only read.
 	Protected []string
-	// Output gets what it prints.
-	Output *os.File
+	// Input is what it reads, nil is nothing. Output gets what it prints, Errors what it prints as errors; nil is Output.
+	Input, Output, Errors *os.File
 }
 
 func (o Options) filled() (Options, error) {

@@ -189,7 +189,7 @@ func (b *Box) Start(c Command) (*Running, error) {
 func (b *Box) start(c Command, p *proof) (*Running, error) {
 	o := order{Command: c, Namespaces: b.level == chat.SandboxFull, Landlock: true, Hidden: b.opts.Hidden, Read: b.opts.Read,
 		Write: b.opts.Write, Home: b.opts.Home, Processes: b.opts.Processes, Memory: b.opts.Memory, Shared: b.opts.Shared, Proof: p}
-	o.Output = nil
+	o.Input, o.Output, o.Errors = nil, nil, nil
 	if c.Temp != "" {
 		if err := errors.Join(os.MkdirAll(filepath.Join(c.Temp, tmpName), 0o700), os.MkdirAll(filepath.Join(c.Temp, homeName), 0o700)); err != nil {
 			return nil, err
@@ -210,6 +210,12 @@ func (b *Box) start(c Command, p *proof) (*Running, error) {
 	cmd := exec.Command("/proc/self/exe", ChildCommand)
 	cmd.Env, cmd.Dir = c.Env, "/"
 	cmd.Stdout, cmd.Stderr = c.Output, c.Output
+	if c.Errors != nil {
+		cmd.Stderr = c.Errors
+	}
+	if c.Input != nil {
+		cmd.Stdin = c.Input
+	}
 	cmd.ExtraFiles = []*os.File{orderR, statusW}
 	cmd.SysProcAttr = attributes(o.Namespaces, c.Profile == chat.ProfileNetwork)
 	err = errors.Join(cmd.Start(), orderR.Close(), statusW.Close())

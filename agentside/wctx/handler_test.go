@@ -156,9 +156,9 @@ func TestCase36SnapshotOverHTTP(t *testing.T) {
 }
 
 func TestCase18And32ToolsOverHTTP(t *testing.T) {
-	m := New(Options{Servers: func() ([]chat.Resource, bool) {
+	m := New(Options{Servers: Servers{List: func() ([]chat.Resource, bool) {
 		return []chat.Resource{{Kind: chat.ResourceMCPServer, Source: "files", Status: chat.ResourceOK, Tools: []chat.ResourceTool{{Name: "read", Description: "Read", InputSchema: []byte(`{"secret":1}`)}}}}, true
-	}})
+	}}})
 	m.SetReady()
 	defer m.Close()
 	w := httptest.NewRecorder()

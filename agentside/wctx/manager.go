@@ -31,10 +31,24 @@ type Options struct {
 	BootID string
 	// Getenv reads the environment; nil is that of no variables.
 	Getenv func(string) string
-	// Servers gives the MCP servers and whether all of them have answered; nil is none.
-	Servers func() (list []chat.Resource, settled bool)
+	// Servers are the MCP servers; the zero value is none.
+	Servers Servers
 	Limits  Limits
 	Log     *slog.Logger
+}
+
+// Servers run what the MCP configs name.
+type Servers struct {
+	// List gives the servers and whether all of them have answered.
+	List func() (list []chat.Resource, settled bool)
+	// Load takes the configs that are valid, in the order in which their names count, after each pass that counts. It must not wait.
+	Load func([]Config)
+}
+
+// Config is an MCP config as it was read. Its content goes nowhere else.
+type Config struct {
+	Path, SourcePath string
+	Content          []byte
 }
 
 // Limits are the numbers of a Manager; zero is the default.
@@ -112,7 +126,7 @@ func New(o Options) *Manager {
 		bell: bell{trigger: make(chan struct{}, 1), quiet: make(chan struct{}, 1), done: make(chan struct{})}}
 	m.bell.life, m.bell.stop = context.WithCancel(context.Background())
 	m.state = state{dir: o.Dir, watching: map[*subscriber]struct{}{}, passes: newPasses(),
-		snapshot: finish(chat.Snapshot{BootID: o.BootID, MCPSettled: o.Servers == nil})}
+		snapshot: finish(chat.Snapshot{BootID: o.BootID, MCPSettled: o.Servers.List == nil})}
 	m.state.sources, m.state.problem = m.recall()
 	seeds := Seeds(o.Getenv)
 	m.remember(seeds)

@@ -507,12 +507,12 @@ func TestCase18And32Servers(t *testing.T) {
 	dir := tree(t, map[string]string{"AGENTS.md": "x", ".mcp.json": "{}"})
 	tools := []chat.ResourceTool{{Name: "read", InputSchema: []byte(`{"type":"object"}`)}}
 	settled := false
-	m := New(Options{Dir: dir, Limits: Limits{Caps: Caps{SnapshotBytes: 200}}, Servers: func() ([]chat.Resource, bool) {
+	m := New(Options{Dir: dir, Limits: Limits{Caps: Caps{SnapshotBytes: 200}}, Servers: Servers{List: func() ([]chat.Resource, bool) {
 		hash, err := chat.ServerHash("files", tools)
 		check(t, err)
 		return []chat.Resource{{Kind: chat.ResourceMCPServer, Source: "files", Name: "files", Status: chat.ResourceOK, ContentHash: hash, Tools: tools},
 			{Kind: chat.ResourceMCPServer, Source: "bad", Status: chat.ResourceUnreadable, Error: strings.Repeat("ö", 5000)}}, settled
-	}})
+	}}})
 	m.SetReady()
 	first, err := m.Resync(t.Context())
 	check(t, err)

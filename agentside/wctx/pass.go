@@ -47,8 +47,8 @@ func (m *Manager) pass(ctx context.Context, quiet bool) (outcome, error) {
 
 	var servers []chat.Resource
 	settled := true
-	if m.o.Servers != nil {
-		servers, settled = m.o.Servers()
+	if m.o.Servers.List != nil {
+		servers, settled = m.o.Servers.List()
 	}
 	roots, problems := m.roots(sources, dir)
 	// What changes from here on is seen.
@@ -61,9 +61,15 @@ func (m *Manager) pass(ctx context.Context, quiet bool) (outcome, error) {
 	if err != nil {
 		return outcome{epoch: epoch}, err
 	}
+	// Where no config is, there is nothing to wait for.
+	settled = settled || len(read.configs) == 0 && len(servers) == 0
 	fresh := chat.Snapshot{BootID: m.o.BootID, Ready: true, MCPSettled: settled, Resources: read.resources, PayloadBytes: read.payloadBytes}
 	trouble := []string{strings.Join(read.left, "; "), strings.Join(append(problems, read.problems...), "; ")}
-	return outcome{epoch: epoch, won: m.publish(epoch, fresh, trouble, watcher, quiet)}, nil
+	won := m.publish(epoch, fresh, trouble, watcher, quiet)
+	if won && m.o.Servers.Load != nil {
+		m.o.Servers.Load(read.configs)
+	}
+	return outcome{epoch: epoch, won: won}, nil
 }
 
 func (m *Manager) ended(epoch uint64) {

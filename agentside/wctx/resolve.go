@@ -31,14 +31,18 @@ type resolver struct {
 // item is a Resource with its place in the order of agentside.md 1.
 type item struct {
 	chat.Resource
-	root  int
-	child bool
+	// config is the content of an MCP config that can be used.
+	config []byte
+	root   int
+	child  bool
 }
 
 // body is what a Snapshot is made of.
 type body struct {
 	resources    []chat.Resource
 	payloadBytes int64
+	// configs are the MCP configs among them that can be used.
+	configs []Config
 	// left and problems are the Snapshot's error: what was left out, and what could not be read.
 	left, problems []string
 }
@@ -60,9 +64,9 @@ func (r *resolver) resolve(ctx context.Context, roots []root, servers []chat.Res
 				}
 			},
 			file: func(c candidate) {
-				if res, ok := r.resource(c); ok {
+				if res, config, ok := r.resource(c); ok {
 					res.SourcePath = shownPath(one.sourcePath)
-					all = append(all, item{res, i, c.child})
+					all = append(all, item{res, config, i, c.child})
 				}
 			}}
 		if err := w.root(one); err != nil {
@@ -74,13 +78,18 @@ func (r *resolver) resolve(ctx context.Context, roots []root, servers []chat.Res
 	}
 	kept := unique(all)
 	claimNames(kept)
+	for _, one := range kept {
+		if one.config != nil {
+			out.configs = append(out.configs, Config{Path: one.Source, SourcePath: one.SourcePath, Content: one.config})
+		}
+	}
 	r.caps.apply(kept, servers, &out)
 	return out, nil
 }
 
-// resource reads a candidate; false when there is nothing after all.
-func (r *resolver) resource(c candidate) (chat.Resource, bool) {
-	out := chat.Resource{Kind: c.kind, Source: shownPath(c.place.abs(c.named))}
+// resource reads a candidate, and gives the content of an MCP config; false when there is nothing after all.
+func (r *resolver) resource(c candidate) (out chat.Resource, config []byte, ok bool) {
+	out = chat.Resource{Kind: c.kind, Source: shownPath(c.place.abs(c.named))}
 	if c.kind == chat.ResourceSkill {
 		out.Source = shownPath(filepath.Dir(c.place.abs(c.named)))
 	}
@@ -91,7 +100,7 @@ func (r *resolver) resource(c candidate) (chat.Resource, bool) {
 		got = c.place.read(c.at, r.caps.ResourceBytes)
 	}
 	if got.status == "" {
-		return out, false
+		return out, nil, false
 	}
 	out.Status, out.Error, out.SizeBytes, out.ContentHash = got.status, got.why, got.size, got.hash
 	switch c.kind {
@@ -107,13 +116,15 @@ func (r *resolver) resource(c candidate) (chat.Resource, bool) {
 		out.ContentHash = r.seal(got)
 		if got.status == chat.ResourceOK && !validConfig(got.bytes) {
 			out.Status, out.Error = chat.ResourceInvalid, "it is not JSON with an object of servers as mcpServers"
+		} else if got.status == chat.ResourceOK {
+			config = got.bytes
 		}
 	case chat.ResourceSkill:
 		if got.status == chat.ResourceOK {
 			skill(&out, got.bytes)
 		}
 	}
-	return out, true
+	return out, config, true
 }
 
 func skill(out *chat.Resource, file []byte) {
