@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"holdfast/agentside/sandbox"
 )
 
 const (
@@ -34,6 +36,14 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	// What a test itself starts in a sandbox is confined by the test.
+	if len(os.Args) > 1 && os.Args[1] == sandbox.ChildCommand {
+		if err := sandbox.Child(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	code := func() int {
 		if binary == "" {
 			dir, err := os.MkdirTemp("", "holdfast-bin")

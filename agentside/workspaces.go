@@ -71,7 +71,6 @@ type Workspaces struct {
 	git      *git.Program
 	changes  changes
 	contexts *contexts
-	now      func() time.Time
 	serving
 
 	// mu guards open and closed.
@@ -84,6 +83,7 @@ type Workspaces struct {
 type serving struct {
 	dial    server.Dial
 	environ []string
+	now     func() time.Time
 }
 
 var (
@@ -149,7 +149,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Workspaces{serving: serving{o.Dial, o.Environ}, gate: files.NewGate(), now: o.Now, box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
+	w := &Workspaces{serving: serving{o.Dial, o.Environ, o.Now}, gate: files.NewGate(), box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
 	w.own.made = o.Made
 	for _, dir := range []struct {
 		real *string

@@ -28,6 +28,24 @@ type placed struct {
 
 func (p placed) Context() chat.Context { return p.live }
 
+// serving is a Workspace with MCP servers.
+type serving struct {
+	chat.Workspace
+	servers chat.Servers
+}
+
+func (s serving) Servers() chat.Servers { return s.servers }
+
+func withServers(servers chat.Servers, open engine.OpenWorkspace) engine.OpenWorkspace {
+	if servers == nil {
+		return open
+	}
+	return func(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
+		w, err := open(ctx, id)
+		return serving{w, servers}, err
+	}
+}
+
 func withContext(live chat.Context, open engine.OpenWorkspace) engine.OpenWorkspace {
 	if live == nil {
 		return open

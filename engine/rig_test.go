@@ -63,6 +63,8 @@ type setup struct {
 	maxBytes int64
 	// live is the context of the Workspace; nil is that of the place itself.
 	live chat.Context
+	// servers are the MCP servers of the Workspace; nil for none.
+	servers chat.Servers
 }
 
 // rig is the engine with everything real around it: store, adapter and wire, Tools, Workspace.
@@ -202,7 +204,7 @@ func (r *rig) build() {
 	if r.places != nil {
 		r.spaces = workspace.New(r.store, r.places, nil)
 		r.t.Cleanup(r.spaces.Close)
-		open = withContext(r.o.live, r.spaces.Open)
+		open = withServers(r.o.servers, withContext(r.o.live, r.spaces.Open))
 	}
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)

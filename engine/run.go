@@ -142,6 +142,9 @@ func (r *run) begin(c *chat.Chat) error {
 	}
 	t.extra.exclusive = r.e.ports.exclusive
 	r.addAdvisor()
+	if err = r.addServers(); err != nil {
+		return err
+	}
 	r.offerTools()
 	if err = r.noteHidden(); err != nil {
 		return err

@@ -41,7 +41,12 @@ type run struct {
 	lost, listed chan struct{}
 	redact       atomic.Pointer[redactor]
 
-	// Provider.mu guards the rest. session is nil while there is no connection; tried: there was one, or it failed.
+	// Provider.mu guards it.
+	connection
+}
+
+// connection is what there is of a server. session is nil while there is none; tried: there was one, or it failed.
+type connection struct {
 	session Session
 	tools   []chat.ResourceTool
 	changed []chat.ChangedTool

@@ -66,6 +66,9 @@ func (c *Conn) connect(ctx, life context.Context) (err error) {
 	c.client.OnNotification(func(n mcp.JSONRPCNotification) {
 		if n.Method == string(mcp.MethodNotificationToolsListChanged) {
 			c.changed.Store(true)
+			if c.server.Announced != nil {
+				c.server.Announced()
+			}
 		}
 	})
 	if err := c.client.Start(life); err != nil {

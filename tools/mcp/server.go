@@ -26,6 +26,8 @@ type Server struct {
 	Headers func(ctx context.Context) (http.Header, error)
 	// Secrets are texts that are taken out of whatever the server says; they are asked for when it says something.
 	Secrets func() []string
+	// Announced is told when the server announces another list of tools; it must not wait, and may be nil.
+	Announced func()
 	// Start starts the program of a Stdio server, already confined.
 	Start func(ctx context.Context) (*Process, error)
 }
