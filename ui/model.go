@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -113,7 +114,7 @@ func configView(c chat.ModelConfig, installed []chat.InstalledModel, reachable b
 		out.Options = "switched off"
 	}
 	if c.Provider == chat.ProviderOpenAI {
-		out.Other = &view.OtherServer{BaseURL: c.BaseURL, HasKey: c.HasAPIKey, KeyLost: c.APIKeyLost}
+		out.Other = &view.OtherServer{BaseURL: cmp.Or(c.BaseURL, c.Host), HasKey: c.HasAPIKey, KeyLost: c.APIKeyLost}
 		out.Missing = false
 	}
 	return out

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/url"
@@ -91,7 +92,7 @@ func servers(status chat.ServerStatus, configs []chat.ModelConfig) view.ServerNo
 		switch {
 		case !c.Enabled:
 		case c.Provider == chat.ProviderOpenAI:
-			away = append(away, hostOf(c.BaseURL))
+			away = append(away, cmp.Or(c.Host, hostOf(c.BaseURL)))
 		case c.Provider == chat.ProviderOllama:
 			own = true
 		}

@@ -73,6 +73,8 @@ type ModelConfig struct {
 	// was sealed under another secret.key, so that it must be entered again.
 	HasAPIKey  bool `json:"-"`
 	APIKeyLost bool `json:"-"`
+	// Host is where prompts go, filled in for readers when the config has a server of its own; BaseURL itself is for admins.
+	Host string `json:"-"`
 }
 
 // Providers of a ModelConfig: the model server, the scripted demo model inside the appliance, and servers that speak the OpenAI

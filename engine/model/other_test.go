@@ -330,3 +330,32 @@ func TestNoAnswerHoldsAKey(t *testing.T) {
 		t.Errorf("stored %q, %v", stored, err)
 	}
 }
+
+// TestMembersDoNotSeeWhereAServerIs: where their text goes is theirs to know, the address of the endpoint is not.
+func TestMembersDoNotSeeWhereAServerIs(t *testing.T) {
+	s := standingWithOther(t, scripted.Options{})
+	c := s.create(t, otherFields("http://rack.example:8443/tenant-7/v1", ""))
+	member := chat.Principal{UserID: admin.UserID, Role: chat.UserMember}
+	for _, who := range []struct {
+		p    chat.Principal
+		base string
+	}{{member, ""}, {admin, "http://rack.example:8443/tenant-7/v1"}} {
+		got, err := s.Get(t.Context(), who.p, GetInput{ID: c.ID})
+		if err != nil || got.BaseURL != who.base || got.Host != "rack.example" {
+			t.Errorf("%s: %q at %q, %v", who.p.Role, got.BaseURL, got.Host, err)
+		}
+		all, err := s.List(t.Context(), who.p, ListInput{})
+		if i := slices.IndexFunc(all, func(x chat.ModelConfig) bool { return x.ID == c.ID }); err != nil || i < 0 || all[i].BaseURL != who.base {
+			t.Errorf("%s: %+v, %v", who.p.Role, all, err)
+		}
+	}
+	for address, want := range map[string][2]string{
+		"http://name:word@gpu:11434/secret?key=1#x": {"http://gpu:11434/secret", "http://gpu:11434"},
+		"http://127.0.0.1:11434":                    {"http://127.0.0.1:11434", "http://127.0.0.1:11434"},
+		"%":                                         {"", ""},
+	} {
+		if got := [2]string{shownAddress(admin, address), shownAddress(member, address)}; got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+}

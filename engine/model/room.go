@@ -43,7 +43,7 @@ func New(store *kv.Store, server chat.ModelServer, now func() time.Time) *Room {
 type ListInput struct{}
 
 // List gives all Model configs, the default first, then by name. On an appliance without any it first makes those of EnsureConfigs.
-func (r *Room) List(ctx context.Context, _ chat.Principal, _ ListInput) ([]chat.ModelConfig, error) {
+func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) ([]chat.ModelConfig, error) {
 	if err := r.EnsureConfigs(ctx); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *Room) List(ctx context.Context, _ chat.Principal, _ ListInput) ([]chat.
 			if err := r.fillKey(tx, c); err != nil {
 				return err
 			}
-			out = append(out, *c)
+			out = append(out, shownTo(p, *c))
 		}
 		return nil
 	})
@@ -80,7 +80,7 @@ type GetInput struct {
 }
 
 // Get gives one Model config; an unknown one is a KindNotFound Error.
-func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.ModelConfig, error) {
+func (r *Room) Get(ctx context.Context, p chat.Principal, in GetInput) (chat.ModelConfig, error) {
 	var out chat.ModelConfig
 	err := r.store.View(ctx, func(tx *kv.Tx) error {
 		c, err := config(tx, in.ID)
@@ -90,7 +90,7 @@ func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.Mod
 		out = *c
 		return r.fillKey(tx, &out)
 	})
-	return out, err
+	return shownTo(p, out), err
 }
 
 // CreateInput are the fields of a new Model config; provider and model must be there, the rest has defaults.

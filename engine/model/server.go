@@ -13,8 +13,10 @@ import (
 type StatusInput struct{}
 
 // Status gives the model server as found just now; it does not fail when the server is away.
-func (r *Room) Status(ctx context.Context, _ chat.Principal, _ StatusInput) (chat.ServerStatus, error) {
-	return r.server.Status(ctx), nil
+func (r *Room) Status(ctx context.Context, p chat.Principal, _ StatusInput) (chat.ServerStatus, error) {
+	s := r.server.Status(ctx)
+	s.URL = shownAddress(p, s.URL)
+	return s, nil
 }
 
 // InstalledInput asks what the model server has.
