@@ -7,6 +7,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
+	"holdfast/engine/audit"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
 	"holdfast/engine/model"
@@ -55,6 +56,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Runs:       runlog.NewGuarded(r.runs, guard),
 		Notices:    notice.NewGuarded(r.notice, guard),
 		Health:     health.NewGuarded(health.New(r.store), guard),
+		Audit:      audit.NewGuarded(audit.New(r.store, log), guard),
 		Outbound:   outbound.NewGuarded(r.outbound, guard),
 		Contexts:   snapshot.NewGuarded(r.contexts, guard),
 		Log:        log,
@@ -79,6 +81,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Files:         forPages.Files,
 		Runs:          forPages.Runs,
 		Health:        forPages.Health,
+		Audit:         forPages.Audit,
 		Outbound:      forPages.Outbound,
 		Contexts:      forPages.Contexts,
 		Log:           log,

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
+	"holdfast/engine/audit"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
@@ -43,6 +44,7 @@ type Options struct {
 	Runs       *runlog.Guarded
 	Notices    *notice.Guarded
 	Health     *health.Guarded
+	Audit      *audit.Guarded
 	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
 	Log        *slog.Logger
@@ -157,6 +159,7 @@ func (s *Site) Routes() []gate.Route {
 	routes = append(routes, s.contextRoutes(user)...)
 	routes = append(routes, s.peopleRoutes()...)
 	routes = append(routes, s.agentRoutes()...)
+	routes = append(routes, s.auditRoutes()...)
 	routes = append(routes, s.outboundRoutes()...)
 	if s.gallery != nil {
 		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))

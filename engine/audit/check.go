@@ -29,7 +29,7 @@ func (r *Room) Check(ctx context.Context, _ chat.Principal, in CheckInput) (Chec
 	case in.Number < 0:
 		return CheckOutput{}, chat.Invalid("number", "must be the number of a record")
 	case err != nil || in.Number > 0 && len(hash) != 32:
-		return CheckOutput{}, chat.Invalid("hash", "must be the 64 hex digits that the log shows")
+		return CheckOutput{}, chat.Invalid("sha256", "must be the 64 hex digits that the log shows")
 	}
 	found, err := r.store.CheckAudit(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
+	"holdfast/engine/audit"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
 	"holdfast/engine/model"
@@ -35,6 +36,7 @@ type Options struct {
 	Settings   *site.Guarded
 	Runs       *runlog.Guarded
 	Health     *health.Guarded
+	Audit      *audit.Guarded
 	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
 	Log        *slog.Logger
@@ -63,7 +65,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
+		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.auditEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)

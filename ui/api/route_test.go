@@ -56,6 +56,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take(step{name: "system", method: "GET", path: "/system", status: 200, has: []string{`"state":"ok"`, `"version":"test"`}})
 	take(step{name: "health", method: "GET", path: "/system/health", status: 200, has: []string{`"state":"ok"`, `"damages":[]`, `"disk_free_bytes":`}})
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
+	checkAudit(take)
 	checkWorkspaces(t, take)
 	checkAgents(t, a, take)
 	checkOutbound(take)

@@ -94,6 +94,8 @@ func (h *Handler) Pages() map[string]templ.Component {
 		"agents":          view.AgentsDocument(farAgents(h.page("Agents"))),
 		"agents-none":     view.AgentsDocument(view.AgentsPage{Page: h.page("Agents"), Note: note(), Open: true, Problem: "Give the workspace a name."}),
 		"agents-closed":   view.AgentsDocument(view.AgentsPage{Page: h.page("Agents"), Note: note()}),
+		"audit":           view.AuditDocument(auditPage(h.page("Audit"))),
+		"audit-none":      view.AuditDocument(view.AuditPage{Page: h.page("Audit"), Note: note(), Check: view.AuditCheck{Problem: "The number is that of a record, such as 812.", Number: "x"}}),
 		"tokens":          view.TokensDocument(tokens(h.page("Tokens"))),
 		"usage":           view.UsageDocument(usage(h.page("Usage"))),
 		"usage-year":      view.UsageDocument(usageYear(h.page("Usage"))),

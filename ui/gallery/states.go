@@ -55,6 +55,7 @@ func sections() []section {
 		{"Usage", []specimen{{"A limit: room left, reached", "", []templ.Component{view.AllowanceSection(*allowance(false)), view.AllowanceSection(*allowance(true))}}}},
 		{"Model calls", modelCalls()},
 		{"System", systems()},
+		{"Audit", auditChecks()},
 		{"Outbound", outbounds()},
 		{"Opened rows", []specimen{{"Source, difference, output, words", "", []templ.Component{view.RowBody(bodies()["source"]), view.RowBody(bodies()["diffs"]), view.RowBody(bodies()["output"]), view.RowBody(bodies()["lint"]), view.RowBody(bodies()["refused"])}}}},
 	}

@@ -59,6 +59,7 @@ func TestGolden(t *testing.T) {
 		"usage-limits": templ.Join(LimitsSection(LimitsForm{Rows: []LimitRow{{Who: "default", Name: "Everybody", Period: "month", Cost: "1.50"}, {Who: "user u", Name: hostile, Base: "as the role"}}}),
 			AllowanceSection(Allowance{Period: "week", Standing: chat.UsageStanding{SpentMicros: 5, LimitMicros: 5, SpentTokens: 1, LimitTokens: chat.NoLimit}})),
 		"system": goldenSystem(hostile),
+		"audit":  goldenAudit(hostile),
 		"runs":   goldenRuns(hostile),
 		"people": PeopleList([]Person{{ID: "a", Name: tags, Admin: true, Self: true, Added: "1 May", Seen: "today, 10:00"}, {ID: "b", Name: "Jo", Disabled: true, Password: true, Added: "2 May"}}),
 		"person": PersonPanel(PersonPage{Person: Person{ID: "b", Name: tags, Added: "2 May"}, Sessions: []Session{{ID: "s", Browser: tags, Since: "1 May", Used: "2 May", Ends: "1 June"}},

@@ -17,6 +17,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
+	"holdfast/engine/audit"
 	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
@@ -193,8 +194,10 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 		listeners = append(listeners, l)
 	}
 	guard := account.NewGuard(account.StoreOwners(a.Store), a.Metrics)
+	records := audit.New(a.Store, o.Log)
+	guard.AuditTo(records.Note)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)
