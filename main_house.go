@@ -50,7 +50,8 @@ type house struct {
 	models  *model.Room
 	spaces  *workspace.Room
 	search  *search.Room
-	demo    *scripted.Running
+	// ended ends what the rooms began by themselves.
+	ended   func() error
 	agents  *agentsDoor
 	metrics *metric.Registry
 	log     *slog.Logger
@@ -82,6 +83,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	costs := usage.New(store, log, time.Now)
 	find := search.New(search.Options{Store: store, Log: log})
 	told := notice.New(metrics, time.Now())
+	told.Reach(o.live.pushes(store, hidden, log))
 	eng := engine.New(engine.Options{
 		Store:       store,
 		Model:       runlog.Record(calls, asked.Log),
@@ -115,7 +117,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
 	records := audit.New(store, log)
-	h := &house{keeper: &keeper{store: store, audit: records, log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, demo: demo, agents: door, metrics: metrics,
+	h := &house{keeper: &keeper{store: store, audit: records, log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, ended: func() error { told.Close(); return demo.Close() }, agents: door, metrics: metrics,
 		log: log}
 	inside := rooms{
 		store:    store,

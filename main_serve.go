@@ -299,7 +299,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return errors.Join(err, closePlaces(places, time.Now().Add(shutdownTime)))
 	}
 	stopBy, err := h.serve(ctx, o, lock, stdout)
-	return errors.Join(err, closePlaces(places, stopBy), h.demo.Close())
+	return errors.Join(err, closePlaces(places, stopBy), h.ended())
 }
 
 // readSite takes what the site configuration says where no flag or variable does.

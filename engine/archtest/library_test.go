@@ -13,6 +13,7 @@ type library struct {
 }
 
 var libraryTable = []library{
+	{"github.com/SherClockHolmes/webpush-go", []string{"engine/notice"}},
 	{"mvdan.cc/sh/v3", []string{"engine/command"}},
 	{"go.etcd.io/bbolt", []string{"kv"}},
 	{"github.com/a-h/templ", []string{"ui/..."}},

@@ -7,6 +7,8 @@ const (
 	NoticeFinished       NoticeKind = "finished"
 	NoticeFailed         NoticeKind = "failed"
 	NoticeActionRequired NoticeKind = "action_required"
+	// NoticeTest is of no Chat: a person wants to see that it arrives.
+	NoticeTest NoticeKind = "test"
 )
 
 // Notice is what a person may want to hear of while they look elsewhere. Title is the Chat's, Body one line about it.
@@ -19,4 +21,9 @@ type Notice struct {
 }
 
 // URL is the page that a Notice leads to.
-func (n Notice) URL() string { return "/chats/" + string(n.Chat) }
+func (n Notice) URL() string {
+	if n.Chat == "" {
+		return "/notifications"
+	}
+	return "/chats/" + string(n.Chat)
+}

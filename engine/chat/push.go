@@ -5,18 +5,28 @@ import "time"
 // PushID names a PushSubscription.
 type PushID string
 
-// PushSubscription is a browser that wants to hear of its person's Notices while no page of it is open.
+// PushKind says what a PushSubscription reaches.
+type PushKind string
+
+const (
+	// PushBrowser is a browser, by its push service; PushHook an address that gets the Notice as JSON.
+	PushBrowser PushKind = "browser"
+	PushHook    PushKind = "webhook"
+)
+
+// PushSubscription is whom a person's Notices reach while no page is open.
 type PushSubscription struct {
-	ID     PushID `json:"id"`
-	UserID UserID `json:"user_id"`
-	// Name is what the browser calls itself.
+	ID     PushID   `json:"id"`
+	UserID UserID   `json:"user_id"`
+	Kind   PushKind `json:"kind"`
+	// Name is what the browser calls itself, or what the person calls the address.
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"created_at"`
-	// Host is the push service's, for people to read.
+	// Host is the one that is called, for people to read.
 	Host string `json:"host"`
-	// Sealed holds endpoint and keys: whoever has them can push to the browser.
+	// Sealed holds address and keys: whoever has them can tell the browser anything.
 	Sealed []byte `json:"sealed"`
-	// EndpointHash tells whether a browser is subscribed already.
+	// EndpointHash tells whether the address is there already.
 	EndpointHash Hash `json:"endpoint_hash"`
 	// LastOK is the last push that the service took; Failed says why the last one failed, "" when it did not.
 	LastOK *time.Time `json:"last_ok,omitempty"`

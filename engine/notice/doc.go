@@ -2,6 +2,9 @@
 //
 // Room keeps the newest Notices of each person in memory, and wakes the pages that listen. Post is the engine's port: it never waits.
 //
+// Far sends them on, where main allows it with Reach, to the browsers (Web Push, sealed end to end) and webhooks (JSON, signed) that a person
+// has subscribed. A browser that its push service does not know any more goes; any other failure is counted and changes nothing.
+//
 // Caveats: a Notice that nobody listened for within the last few is gone with the process; the lists of chats show the same.
 package notice
 

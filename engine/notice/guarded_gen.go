@@ -20,12 +20,37 @@ func NewGuarded(room *Room, guard *account.Guard) *Guarded {
 	return &Guarded{room: room, guard: guard}
 }
 
+// AddHook is Room.AddHook under policyAddHook.
+func (g *Guarded) AddHook(ctx context.Context, p chat.Principal, in AddHookInput) (Hook, error) {
+	return account.Run(ctx, g.guard, "notice.AddHook", policyAddHook, p, in, g.room.AddHook)
+}
+
 // Follow is Room.Follow under policyFollow.
 func (g *Guarded) Follow(ctx context.Context, p chat.Principal, in FollowInput) (Watch, error) {
 	return account.Run(ctx, g.guard, "notice.Follow", policyFollow, p, in, g.room.Follow)
 }
 
+// Reached is Room.Reached under policyReached.
+func (g *Guarded) Reached(ctx context.Context, p chat.Principal, in ReachedInput) (Reached, error) {
+	return account.Run(ctx, g.guard, "notice.Reached", policyReached, p, in, g.room.Reached)
+}
+
+// Remove is Room.Remove under policyRemove.
+func (g *Guarded) Remove(ctx context.Context, p chat.Principal, in RemoveInput) (Done, error) {
+	return account.Run(ctx, g.guard, "notice.Remove", policyRemove, p, in, g.room.Remove)
+}
+
 // Since is Room.Since under policySince.
 func (g *Guarded) Since(ctx context.Context, p chat.Principal, in SinceInput) ([]Kept, error) {
 	return account.Run(ctx, g.guard, "notice.Since", policySince, p, in, g.room.Since)
+}
+
+// Subscribe is Room.Subscribe under policySubscribe.
+func (g *Guarded) Subscribe(ctx context.Context, p chat.Principal, in SubscribeInput) (Subscription, error) {
+	return account.Run(ctx, g.guard, "notice.Subscribe", policySubscribe, p, in, g.room.Subscribe)
+}
+
+// Try is Room.Try under policyTry.
+func (g *Guarded) Try(ctx context.Context, p chat.Principal, in TryInput) (Subscription, error) {
+	return account.Run(ctx, g.guard, "notice.Try", policyTry, p, in, g.room.Try)
 }

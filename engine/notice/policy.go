@@ -2,8 +2,13 @@ package notice
 
 import "holdfast/engine/account"
 
-// Everybody hears of their own Chats alone.
+// Everybody hears of their own Chats alone, and has subscriptions of their own.
 var (
-	policyFollow = account.Anyone[FollowInput]()
-	policySince  = account.Anyone[SinceInput]()
+	policyFollow    = account.Anyone[FollowInput]()
+	policySince     = account.Anyone[SinceInput]()
+	policyReached   = account.Anyone[ReachedInput]()
+	policySubscribe = account.AnyoneWrites[SubscribeInput]()
+	policyAddHook   = account.AnyoneWrites[AddHookInput]()
+	policyRemove    = account.AnyoneWrites[RemoveInput]()
+	policyTry       = account.AnyoneWrites[TryInput]()
 )

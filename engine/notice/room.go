@@ -15,7 +15,10 @@ const keptNotices = 20
 
 // Room holds the Notices of all people. Its methods may be called from any goroutine.
 type Room struct {
-	total *metric.Counter
+	total  *metric.Counter
+	pushed *metric.Counter
+	// far is set before the first Notice, nil where Notices reach open pages alone.
+	far *far
 
 	mu sync.Mutex // guards the rest
 	// last is the newest number given; numbers grow over restarts, too.
@@ -39,7 +42,8 @@ type Kept struct {
 // New makes a Room without Notices.
 func New(m *metric.Registry, now time.Time) *Room {
 	return &Room{last: now.UnixMilli(), people: map[chat.UserID]*person{},
-		total: m.Counter("holdfast_notices_total", "Notices by whether a page listened.", metric.OneOf("result", "heard", "unheard"))}
+		pushed: m.Counter("holdfast_pushes_total", "Notices sent to browsers and webhooks.", metric.OneOf("result", "sent", "gone", "refused", "failed", "dropped")),
+		total:  m.Counter("holdfast_notices_total", "Notices by whether a page listened.", metric.OneOf("result", "heard", "unheard"))}
 }
 
 // Post keeps a Notice and wakes who listens for it.
@@ -61,6 +65,7 @@ func (r *Room) Post(n chat.Notice) {
 		}
 	}
 	r.total.Inc(result)
+	r.send(n)
 }
 
 func (r *Room) personLocked(id chat.UserID) *person {

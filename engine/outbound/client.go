@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -47,6 +48,7 @@ func (r *Room) Client(p Purpose) *http.Client {
 	d := &door{room: r, purpose: p}
 	d.transport = &http.Transport{
 		DialContext:         d.dial,
+		TLSClientConfig:     &tls.Config{RootCAs: r.net.roots},
 		DisableCompression:  p.Stream,
 		ForceAttemptHTTP2:   !p.Model && !p.Declared,
 		MaxIdleConnsPerHost: p.Idle,

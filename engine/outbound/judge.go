@@ -155,6 +155,21 @@ func (r *Room) Check(ctx context.Context, p Purpose, host string, port int) erro
 	return denied(v.reason, at, "")
 }
 
+// May judges a host that will be called later; where it may not be, it is listed, so that an admin can allow it. The host has a port.
+//
+//guard:none rooms ask it when somebody names a host
+func (r *Room) May(ctx context.Context, p Purpose, host string, port int) error {
+	at := target{plainHost(host), port}
+	v := r.judge(p, at)
+	if v.reason == "" {
+		return nil
+	}
+	if err := r.note(ctx, p, at, "", v.reason); err != nil {
+		return err
+	}
+	return denied(v.reason, at, "")
+}
+
 // denied is the error of a reason, nil for none.
 func denied(reason string, at target, address string) error {
 	if reason == "" {

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -24,6 +25,8 @@ type Options struct {
 	// Lookup gives the addresses of a name, Dial connects to an address; nil are the system's.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	// Roots are the authorities that are believed; nil are the system's.
+	Roots *x509.CertPool
 }
 
 // Room judges every call out of the appliance. Its methods may be called from any goroutine.
@@ -49,6 +52,7 @@ type Room struct {
 type network struct {
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	roots  *x509.CertPool
 }
 
 // rules are what requests are judged by; they are replaced whole.
@@ -79,7 +83,7 @@ func New(ctx context.Context, o Options) (*Room, error) {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext
 	}
-	r := &Room{store: o.Store, log: o.Log, now: o.Now, net: network{o.Lookup, o.Dial}, ledger: ledger{recent: map[alike]recent{}},
+	r := &Room{store: o.Store, log: o.Log, now: o.Now, net: network{o.Lookup, o.Dial, o.Roots}, ledger: ledger{recent: map[alike]recent{}},
 		total: o.Metric.Counter("holdfast_outbound_total", "Calls out of the appliance and refused ones.", metric.OneOf("reason", reasons...))}
 	err := o.Store.View(ctx, func(tx *kv.Tx) error {
 		_, err := tx.Site(Key, &r.setting)
