@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/agentside/server"
 	"holdfast/agentside/wctx"
@@ -25,8 +26,10 @@ type contexts struct {
 	allowed func() []string
 
 	// mu guards what follows.
-	mu      sync.Mutex
-	open    map[chat.WorkspaceID]*living
+	mu   sync.Mutex
+	open map[chat.WorkspaceID]*living
+	// setup are Workspaces that are being made or set up: what is in them is not looked at yet.
+	setup   map[chat.WorkspaceID]bool
 	sink    chat.AgentSink
 	closed  bool
 	running sync.WaitGroup
@@ -42,6 +45,26 @@ type living struct {
 	provider *server.Provider
 	// pushing: the Snapshots are handed on.
 	pushing sync.Once
+	// ready is closed when the Workspace is set up.
+	ready func()
+	gate  chan struct{}
+}
+
+// setupTime is how long at most a Workspace that is being set up is not looked at.
+const setupTime = 10 * time.Minute
+
+// stands notes whether a Workspace is still being set up.
+func (c *contexts) stands(rec chat.WorkspaceRecord) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := rec.Standing(); s == chat.WorkspaceCreating || s == chat.WorkspaceSetup {
+		c.setup[rec.ID] = true
+		return
+	}
+	delete(c.setup, rec.ID)
+	if l := c.open[rec.ID]; l != nil {
+		l.ready()
+	}
 }
 
 // newContexts reads or makes the key of this appliance.
@@ -50,7 +73,7 @@ func newContexts(w *Workspaces, o Options) (*contexts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &contexts{serve: w.Serve, keep: filepath.Join(w.own.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{},
+	return &contexts{serve: w.Serve, keep: filepath.Join(w.own.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{}, setup: map[chat.WorkspaceID]bool{},
 		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.own.data, w.own.state}, Key: key, BootID: rand.Text(), Getenv: lookup(o.Environ), Log: o.Log}}, nil
 }
 
@@ -126,7 +149,11 @@ func (c *contexts) claim(id chat.WorkspaceID, dir string) (l, old *living, sink 
 		l, old = nil, l
 	}
 	if l == nil {
-		l = &living{id: id, dir: dir}
+		l = &living{id: id, dir: dir, gate: make(chan struct{})}
+		l.ready = sync.OnceFunc(func() { close(l.gate) })
+		if !c.setup[id] {
+			l.ready()
+		}
 		c.open[id] = l
 	}
 	return l, old, c.sink
@@ -166,8 +193,26 @@ func (l *living) start(c *contexts) {
 			l.manager.Close()
 			return
 		}
-		l.manager.SetReady()
+		select {
+		case <-l.gate:
+			l.manager.SetReady()
+		default:
+			c.goes(func() { l.await() })
+		}
 	})
+}
+
+// await opens the gate when the Workspace is set up, or has been at it for too long.
+func (l *living) await() {
+	late := time.NewTimer(setupTime)
+	defer late.Stop()
+	select {
+	case <-l.gate:
+	case <-late.C:
+	case <-l.manager.Closed():
+		return
+	}
+	l.manager.SetReady()
 }
 
 func (l *living) push(c *contexts, sink chat.AgentSink) {
@@ -210,6 +255,7 @@ func (c *contexts) stop(id chat.WorkspaceID) {
 	c.mu.Lock()
 	l := c.open[id]
 	delete(c.open, id)
+	delete(c.setup, id)
 	c.mu.Unlock()
 	if l != nil {
 		l.close(c)

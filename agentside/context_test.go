@@ -53,6 +53,39 @@ func (s *sink) next(t *testing.T) pushed {
 	return pushed{}
 }
 
+// TestAWorkspaceIsLookedAtWhenItIsSetUp: what a setup leaves half made is not read; the end of the setup, good or bad, opens the gate
+// (case 19 where it is called).
+func TestAWorkspaceIsLookedAtWhenItIsSetUp(t *testing.T) {
+	h := newHouse(t)
+	s := &sink{pushed: make(chan pushed, 10)}
+	h.PushTo(s)
+	dir := filepath.Join(h.top, "home/work")
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rec := chat.WorkspaceRecord{ID: "w1", Kind: chat.WorkspaceLocal, Directory: dir, State: chat.WorkspaceSetup}
+	open := func() chat.Context {
+		t.Helper()
+		w, err := h.Open(t.Context(), rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.(chat.ContextKeeper).Context()
+	}
+	live := open()
+	if got, err := live.Resync(t.Context()); err != nil || got.Ready || got.Version != 0 || len(s.pushed) > 0 {
+		t.Errorf("%+v, %v, %d pushed", got, err, len(s.pushed))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("whole"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rec.State = chat.WorkspaceSetupFailed
+	open()
+	if got := s.next(t); got.s.Version != 1 || string(got.s.Resources[0].Payload) != "whole" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func (h *house) work(t *testing.T, id chat.WorkspaceID) chat.ContextKeeper {
 	t.Helper()
 	w, err := h.Open(t.Context(), chat.WorkspaceRecord{ID: id, Kind: chat.WorkspaceLocal, Directory: filepath.Join(h.top, "home/work")})

@@ -213,6 +213,7 @@ func (w *Workspaces) Open(ctx context.Context, rec chat.WorkspaceRecord) (chat.W
 		// Its servers run with another profile from now on.
 		w.contexts.stop(rec.ID)
 	}
+	w.contexts.stands(rec)
 	return opened, err
 }
 

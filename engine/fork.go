@@ -37,12 +37,21 @@ func (e *Engine) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*cha
 	}
 	c := chat.Chat{Title: forkTitle(from.Title), Labels: maps.Clone(from.Labels), WorkspaceID: from.WorkspaceID, ModelConfigID: from.ModelConfigID,
 		ReasoningEffort: from.ReasoningEffort, MCPServerIDs: slices.Clone(from.MCPServerIDs), PlanMode: from.PlanMode, ForkedFrom: from.ID,
-		ClientTools: slices.Clone(from.ClientTools)}
+		ClientTools: slices.Clone(from.ClientTools), Context: copyPin(from.Context), NextContext: copyPin(from.NextContext)}
 	c.Used.Limit = from.Used.Limit
 	if len(kept) == len(all) {
 		c.Used = from.Used
 	}
 	return e.createGiven(ctx, p, given{kind: chat.Fork, chat: c, messages: kept, key: in.Keyed, body: in})
+}
+
+// copyPin: the copy has the context that its history was written with.
+func copyPin(p *chat.ContextPin) *chat.ContextPin {
+	if p == nil {
+		return nil
+	}
+	pin := *p
+	return &pin
 }
 
 // upTo gives the Messages up to one that a person sees, and to the Results of its Calls. Calls that are left open get one.

@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -117,12 +116,6 @@ func guides(in Input) string {
 	return joinBlank(texts)
 }
 
-var (
-	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
-	// openComment hides all behind it: at the beginning of a line Markdown takes the rest of the document for it.
-	openComment = regexp.MustCompile(`(?s)(^|\n) {0,3}<!--.*$`)
-)
-
 // plainGuide removes from an instruction file what its readers do not see: comments, and characters without a shape. A comment leaves a
 // space, so that what stood around it does not join to another one.
 func plainGuide(s string) (string, Hidden) {
@@ -131,11 +124,8 @@ func plainGuide(s string) (string, Hidden) {
 	s = strings.TrimPrefix(s, "\uFEFF")
 	s, h.Characters = dropUnseen(s)
 	if strings.Contains(s, "<!--") {
-		h.Comments = len(comment.FindAllStringIndex(s, -1))
-		s = strings.TrimSpace(comment.ReplaceAllString(s, " "))
-		if at := openComment.FindStringIndex(s); at != nil {
-			s, h.Comments = s[:at[0]], h.Comments+1
-		}
+		s, h.Comments = dropComments(s)
+		s = strings.TrimSpace(s)
 	}
 	return cleanText(s), h
 }

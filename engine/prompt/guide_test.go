@@ -3,6 +3,7 @@ package prompt
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -79,6 +80,21 @@ func TestWhatNobodySeesIsRemovedFromInstructions(t *testing.T) {
 		{"a <!-<!-- x -->- y --> b", "a <!- - y --> b", Hidden{Comments: 1}},
 		{"a\n<!-- the rest\nis hidden", "a", Hidden{Comments: 1}},
 		{"a <!-- not closed", "a <!-- not closed", Hidden{}},
+		{"a <!-- not\n<!-- closed", "a <!-- not", Hidden{Comments: 1}},
+		// What stands in a block of code is shown there.
+		{"a\n```html\n<!-- shown -->\n```\nb <!-- x --> c", "a\n```html\n<!-- shown -->\n```\nb   c", Hidden{Comments: 1}},
+		{"~~~~\n<!-- shown -->\n~~~\n<!-- too -->\n~~~~\n<!-- x -->", "~~~~\n<!-- shown -->\n~~~\n<!-- too -->\n~~~~", Hidden{Comments: 1}},
+		{"```\n<!-- never closed\n-->", "```\n<!-- never closed\n-->", Hidden{}},
+		{"<!-- a\n```\nhidden\n-->\nb", "b", Hidden{Comments: 1}},
+		// What only looks like a block of code hides nothing.
+		{"- a\n  ~~~\n<!-- x -->", "- a\n  ~~~", Hidden{Comments: 1}},
+		{" ```\ncode\n```\n<!-- x -->\n", "```\ncode\n```", Hidden{Comments: 1}},
+		{"> ```\n\n```\n<!-- x -->\n```", "> ```\n\n```\n \n```", Hidden{Comments: 1}},
+		{"<div>\n```\n<!-- x -->\n```\n</div>", "<div>\n```\n \n```\n</div>", Hidden{Comments: 1}},
+		{"<div>\n\n```\n<!-- shown -->\n```", "<div>\n\n```\n<!-- shown -->\n```", Hidden{}},
+		{"<pre>\n\n```\n<!-- x -->\n```", "<pre>\n\n```\n \n```", Hidden{Comments: 1}},
+		{"``` a`b\n<!-- x -->", "``` a`b", Hidden{Comments: 1}},
+		{"a <!-- x -->```\n<!-- y -->", "a  ```", Hidden{Comments: 2}},
 		{"<\u200B!-- x -->b", "b", Hidden{Comments: 1, Characters: 1}},
 		{"\uFEFFa\u202Eb\u2066c\U000E0041\U000E0100d", "abcd", Hidden{Characters: 4}},
 		{"a\u200Db \u200D\u200Cc", "ab c", Hidden{Characters: 3}},
@@ -91,12 +107,20 @@ func TestWhatNobodySeesIsRemovedFromInstructions(t *testing.T) {
 	}
 }
 
+var (
+	comment     = regexp.MustCompile(`(?s)<!--.*?-->`)
+	openComment = regexp.MustCompile(`(?s)(^|\n) {0,3}<!--.*$`)
+)
+
 func FuzzPlainGuide(f *testing.F) {
 	for _, s := range []string{"a<!-- b -->", "<!-<!-- -->-", "\u202E", "<!--", "\n<!--\n-->", "<instruction-file>"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got, _ := plainGuide(s)
+		if strings.Contains(s, "```") || strings.Contains(s, "~~~") {
+			return
+		}
 		if comment.MatchString(got) || openComment.MatchString(got) {
 			t.Errorf("a comment is left in %q of %q", got, s)
 		}

@@ -30,6 +30,11 @@ func (g *Guarded) Chat(ctx context.Context, p chat.Principal, in ChatInput) (Vie
 	return account.Run(ctx, g.guard, "snapshot.Chat", policyChat, p, in, g.room.Chat)
 }
 
+// Compare is Room.Compare under policyCompare.
+func (g *Guarded) Compare(ctx context.Context, p chat.Principal, in CompareInput) ([]Difference, error) {
+	return account.Run(ctx, g.guard, "snapshot.Compare", policyCompare, p, in, g.room.Compare)
+}
+
 // Place is Room.Place under policyPlace.
 func (g *Guarded) Place(ctx context.Context, p chat.Principal, in PlaceInput) (View, error) {
 	return account.Run(ctx, g.guard, "snapshot.Place", policyPlace, p, in, g.room.Place)

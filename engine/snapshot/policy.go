@@ -9,6 +9,7 @@ import (
 var (
 	policyPlace        = account.OwnsWorkspace(func(in PlaceInput) chat.WorkspaceID { return in.ID })
 	policyChat         = account.Owns(func(in ChatInput) chat.ID { return in.ID })
+	policyCompare      = account.Owns(func(in CompareInput) chat.ID { return in.ID })
 	policyText         = account.OwnsWorkspace(func(in TextInput) chat.WorkspaceID { return in.ID })
 	policySources      = account.OwnsWorkspace(func(in SourcesInput) chat.WorkspaceID { return in.ID })
 	policySource       = account.OwnsWorkspace(func(in SourceInput) chat.WorkspaceID { return in.ID })

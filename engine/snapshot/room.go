@@ -26,6 +26,7 @@ type Options struct {
 type Room struct {
 	o     Options
 	chats Newest
+	views readViews
 }
 
 // Newest runs a write that may make another Snapshot the newest of a Workspace, and marks the Chats that are then out of date.
@@ -99,6 +100,10 @@ func (r *Room) live(ctx context.Context, id chat.WorkspaceID) (chat.Context, err
 			return c, nil
 		}
 	}
+	if far, ok := w.(chat.Distant); ok && !far.Agent().Online {
+		return nil, &chat.Error{Kind: chat.KindUnreachable, Message: "The agent of this workspace is offline.",
+			Detail: "Start it on its machine, or look there why it does not reach this appliance."}
+	}
 	return nil, &chat.Error{Kind: chat.KindWrongState, Message: "The context of this workspace cannot be looked at now.",
-		Detail: "Its agent is away, or too old for that."}
+		Detail: "Its agent is too old for that; bring it to the release of the appliance."}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine/chat"
@@ -76,7 +77,7 @@ func (r *Room) Place(ctx context.Context, _ chat.Principal, in PlaceInput) (View
 	var out View
 	err := r.o.Store.View(ctx, func(tx *kv.Tx) error {
 		out = View{Window: r.o.Window(tx, "")}
-		return out.read(tx, in.ID, nil)
+		return out.read(tx, &r.views, in.ID, nil)
 	})
 	if err != nil {
 		return View{}, err
@@ -103,7 +104,7 @@ func (r *Room) Chat(ctx context.Context, _ chat.Principal, in ChatInput) (View, 
 		if c.WorkspaceID == "" {
 			return nil
 		}
-		return out.read(tx, c.WorkspaceID, c.Pinned())
+		return out.read(tx, &r.views, c.WorkspaceID, c.Pinned())
 	})
 	if err != nil || out.Workspace.ID == "" {
 		return out, err
@@ -113,7 +114,7 @@ func (r *Room) Chat(ctx context.Context, _ chat.Principal, in ChatInput) (View, 
 }
 
 // read fills in what the store has. A Workspace that is gone leaves the View without one.
-func (v *View) read(tx *kv.Tx, id chat.WorkspaceID, pin *chat.ContextPin) error {
+func (v *View) read(tx *kv.Tx, kept *readViews, id chat.WorkspaceID, pin *chat.ContextPin) error {
 	w, found, err := tx.Workspace(id)
 	if err != nil || !found {
 		return err
@@ -123,23 +124,43 @@ func (v *View) read(tx *kv.Tx, id chat.WorkspaceID, pin *chat.ContextPin) error 
 	if err != nil || !found {
 		return err
 	}
-	if v.Newest, _, err = tx.Snapshot(id, newest.Address, true); err != nil || v.Newest == nil {
-		return err
+	key := readKey{workspace: id, newest: newest.Address, used: newest.Address, directory: w.Directory, window: v.Window}
+	if pin != nil {
+		key.used = pin.Address
 	}
-	v.Newest.At = newest.At
-	used := v.Newest
-	if pin != nil && pin.Address != newest.Address {
-		kept, found, err := tx.Snapshot(id, pin.Address, true)
-		if err != nil {
+	read := kept.get(key)
+	if read == nil {
+		if read, err = v.decode(tx, key); err != nil || read == nil {
 			return err
 		}
+		kept.put(key, read)
+	}
+	v.show(read)
+	v.Newest.At = newest.At
+	return nil
+}
+
+// decode reads the Snapshots of a View; nil when the newest is gone.
+func (v *View) decode(tx *kv.Tx, key readKey) (*readView, error) {
+	newest, found, err := tx.Snapshot(key.workspace, key.newest, true)
+	if err != nil || !found {
+		return nil, err
+	}
+	// What is read is read into a View of its own.
+	own := View{Workspace: v.Workspace, Window: v.Window, Newest: newest}
+	used := newest
+	if key.used != key.newest {
+		pinned, found, err := tx.Snapshot(key.workspace, key.used, true)
+		if err != nil {
+			return nil, err
+		}
 		if found {
-			used = kept
-			v.Changes = changes(kept.Snapshot.Resources, v.Newest.Snapshot.Resources)
+			used = pinned
+			own.Changes = changes(pinned.Snapshot.Resources, newest.Snapshot.Resources)
 		}
 	}
-	v.fill(&used.Snapshot)
-	return nil
+	own.fill(&used.Snapshot)
+	return &readView{newest: *own.Newest, items: own.Items, changes: own.Changes, used: own.Used, skills: own.Skills}, nil
 }
 
 // fill lists the Resources, with what of them stands in a request that uses a Snapshot.
@@ -240,7 +261,7 @@ func (r *Room) ask(ctx context.Context, id chat.WorkspaceID) Live {
 func sentence(err error) string {
 	var known *chat.Error
 	if errors.As(err, &known) {
-		return known.Message
+		return strings.TrimSpace(known.Message + " " + known.Detail)
 	}
 	return "The workspace does not answer."
 }
