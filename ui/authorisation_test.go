@@ -88,7 +88,7 @@ var commands = map[rule]map[string]string{
 		"engine":    "Get View Message Watch Unread Seen Processes Changes Repositories Transcript",
 		"file":      "Get Open",
 		"runlog":    "List Get Turns",
-		"snapshot":  "Place Chat Text Sources Source",
+		"snapshot":  "Place Chat Compare Text Sources Source",
 		"usage":     "ChatCost",
 		"workspace": "Get Paths Sandbox Text",
 	},
