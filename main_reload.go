@@ -124,3 +124,8 @@ func withoutUser(value string) string {
 	}
 	return scheme + "://" + rest
 }
+
+// mayClone says whether git may call a host to make a workspace; an admin wrote its address into the template.
+func (l *live) mayClone(ctx context.Context, host string, port int) error {
+	return l.outbound.Check(ctx, outbound.Purpose{Name: "clone for a workspace", Declared: true}, host, port)
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,12 @@ const maxTries = 100
 
 // waitGit is how long what git started may hold its output when git itself is gone.
 const waitGit = 5 * time.Second
+
+// making is where directories are made when nothing else is said, and which hosts git may call for one; nil is any.
+type making struct {
+	dir     string
+	mayCall func(ctx context.Context, host string, port int) error
+}
 
 var _ chat.Maker = (*Workspaces)(nil)
 
@@ -49,7 +56,7 @@ func (w *Workspaces) Make(ctx context.Context, rec chat.WorkspaceRecord, log fun
 // parent gives the real directory in which new ones are made; where none was chosen it is one of ours in the home directory.
 func (w *Workspaces) parent(ctx context.Context, dir string) (string, error) {
 	if dir == "" {
-		if dir = w.own.made; dir == "" {
+		if dir = w.own.making.dir; dir == "" {
 			home, err := os.UserHomeDir()
 			if err != nil {
 				return "", chat.Invalid("directory", "the home directory is not known; name in the template where workspaces are made")
@@ -97,6 +104,9 @@ func (w *Workspaces) clone(ctx context.Context, parent string, rec chat.Workspac
 	if err != nil {
 		return chat.Made{}, err
 	}
+	if err := w.reaches(ctx, rec.Made.Source); err != nil {
+		return chat.Made{}, errors.Join(err, os.RemoveAll(dir))
+	}
 	args := []string{"clone", "--template=", "--no-recurse-submodules"}
 	if rec.Made.Branch != "" {
 		args = append(args, "--branch", rec.Made.Branch)
@@ -105,6 +115,26 @@ func (w *Workspaces) clone(ctx context.Context, parent string, rec chat.Workspac
 		return chat.Made{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return chat.Made{Directory: dir, Branch: rec.Made.Branch}, nil
+}
+
+// reaches asks whether the host of an address may be called; a path calls nobody.
+func (w *Workspaces) reaches(ctx context.Context, source string) error {
+	if w.own.making.mayCall == nil || filepath.IsAbs(source) {
+		return nil
+	}
+	u, err := url.Parse(source)
+	if err != nil || u.Host == "" {
+		// user@host:path, as ssh takes it.
+		host, _, _ := strings.Cut(source, ":")
+		return w.own.making.mayCall(ctx, host[strings.LastIndex(host, "@")+1:], 22)
+	}
+	port := map[string]int{"https": 443, "ssh": 22}[u.Scheme]
+	if own := u.Port(); own != "" {
+		if port, err = strconv.Atoi(own); err != nil {
+			return chat.Invalid("source", "the port of its address is no number")
+		}
+	}
+	return w.own.making.mayCall(ctx, u.Hostname(), port)
 }
 
 // worktree adds a worktree on a branch of its own. What is asked for as a branch is where it begins, if there is such a one.
@@ -189,7 +219,7 @@ func (w *Workspaces) runGit(ctx context.Context, dir string, log func(string), a
 		return &chat.Error{Kind: chat.KindConfig, Message: "git is not installed on this machine.", Detail: "Install it, then try again."}
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
-		"-c", "submodule.recurse=false", "-c", "protocol.ext.allow=never"}, args...)...)
+		"-c", "submodule.recurse=false", "-c", "http.followRedirects=false", "-c", "protocol.ext.allow=never"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(cleanGit(os.Environ()), "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS=true", "GIT_ALLOW_PROTOCOL=file:https:ssh",
 		"GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C")

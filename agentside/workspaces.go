@@ -37,6 +37,8 @@ type Options struct {
 	Environ []string
 	// ContextRoots gives directories in which people may add Sources, beside that of the Workspace; nil is none.
 	ContextRoots func() []string
+	// MayCall says whether git may call a host to clone from it; nil lets it call any.
+	MayCall func(ctx context.Context, host string, port int) error
 	// Sandbox confines the commands of Workspaces whose profile asks for it; nil confines none.
 	Sandbox *sandbox.Box
 	// Dial reaches the MCP servers that files of Workspaces name; nil runs none.
@@ -63,8 +65,11 @@ func (w *Workspaces) Reach(b Beyond) { w.beyond = b }
 // Workspaces are the open Workspaces of this machine, and the way to those beside Agents.
 type Workspaces struct {
 	beyond Beyond
-	// own are the directories of the appliance.
-	own      struct{ data, temp, state, made string }
+	// own are the directories of the appliance, and how it makes others.
+	own struct {
+		data, temp, state string
+		making            making
+	}
 	gate     *files.Gate
 	manager  *proc.Manager
 	box      *sandbox.Box
@@ -150,7 +155,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Workspaces{serving: serving{o.Dial, o.Environ, o.Now}, gate: files.NewGate(), box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
-	w.own.made = o.Made
+	w.own.making = making{dir: o.Made, mayCall: o.MayCall}
 	for _, dir := range []struct {
 		real *string
 		path string
@@ -172,7 +177,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	w.manager = manager
-	w.git = git.New(git.Options{Temp: w.own.temp, Environ: o.Environ, Log: o.Log})
+	w.git = git.New(git.Options{Temp: w.own.temp, Environ: o.Environ, Sandbox: o.Sandbox, Log: o.Log})
 	return w, nil
 }
 

@@ -158,14 +158,14 @@ func (e *Engine) makeTool(ctx context.Context, env chat.Env, args json.RawMessag
 	return resultOf(out)
 }
 
-// setupOf gives the script that create_workspace would run, and whether a person has to agree to it first: nothing here confines it.
+// setupOf gives the script that create_workspace would run, and whether a person has to agree to it first.
 func (e *Engine) setupOf(ctx context.Context, id chat.ID, template chat.TemplateID) (script string, asks bool, err error) {
 	return script, asks, e.store.View(ctx, func(tx *kv.Tx) error {
 		c, p, err := ownerOf(tx, id)
 		if err != nil {
 			return err
 		}
-		script, asks, err = workspace.SetupOf(tx, p, c.WorkspaceID, template)
+		script, asks, err = e.ports.spaces.SetupOf(tx, p, c.WorkspaceID, template)
 		return err
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,8 +30,14 @@ func (r *rig) template(setup, policy string) chat.Template {
 // making is a rig whose Chats have no Workspace, with a Template. calls are made one Step after the other; ID stands for the Template's id.
 func making(t *testing.T, setupScript, policy string, steps ...[]scripted.Call) (*rig, chat.Template) {
 	t.Helper()
+	return makingIn(t, "", setupScript, policy, steps...)
+}
+
+// makingIn is making on a machine that confines commands, unless sandbox is "".
+func makingIn(t *testing.T, sandbox chat.Profile, setupScript, policy string, steps ...[]scripted.Call) (*rig, chat.Template) {
+	t.Helper()
 	var tpl chat.Template
-	r := newRig(t, setup{place: true, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+	r := newRig(t, setup{place: true, sandbox: sandbox, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
 		done := 0
 		for _, m := range p.Messages {
 			if m.Role == "assistant" {
@@ -158,6 +166,45 @@ func TestSetupAsks(t *testing.T) {
 	r.rest(id)
 	if w := r.made(id); w.Standing() != chat.WorkspaceRunning || w.Trusted || r.read("ran.txt") != "other\n" {
 		t.Errorf("%+v, %q", w, r.read("ran.txt"))
+	}
+}
+
+// A setup that the sandbox holds to its workspace asks nobody; one that may use the network does, and then has it.
+func TestSetupInTheSandbox(t *testing.T) {
+	make := []scripted.Call{toolCall("create_workspace", `{"template_id":"ID"}`)}
+	outside := filepath.Join(t.TempDir(), "outside")
+	script := "echo in > in.txt; echo out > " + outside + "; ls /sys/class/net; true"
+	for _, profile := range []chat.Profile{chat.ProfileWorkspace, chat.ProfileReadOnly} {
+		r, tpl := makingIn(t, chat.ProfileWorkspace, script, chat.PolicyAsk, make)
+		sandbox := string(profile)
+		if _, err := r.spaces.UpdateTemplate(t.Context(), r.who, workspace.UpdateTemplateInput{ID: tpl.ID, TemplateFields: chat.TemplateFields{Sandbox: &sandbox}}); err != nil {
+			t.Fatal(err)
+		}
+		held := r.measured(chat.ProfileWorkspace)
+		t.Logf("measured %+v", held)
+		id := r.create("go")
+		if !held.Full() {
+			if o := r.asks(id).Chat.Outstanding; len(o) != 1 || o[0].Command != script {
+				t.Fatalf("%+v", o)
+			}
+			continue
+		}
+		r.rest(id)
+		if w := r.made(id); w.Standing() != chat.WorkspaceRunning || r.read("in.txt") != "in\n" {
+			t.Errorf("%+v, %q", w, r.read("in.txt"))
+		}
+		if _, err := os.Stat(outside); err == nil {
+			t.Error("it wrote outside of its workspace")
+		}
+	}
+	r, tpl := makingIn(t, chat.ProfileWorkspace, "echo in > in.txt", chat.PolicyAsk, make)
+	yes := true
+	if _, err := r.spaces.UpdateTemplate(t.Context(), r.who, workspace.UpdateTemplateInput{ID: tpl.ID, TemplateFields: chat.TemplateFields{SetupNetwork: &yes}}); err != nil {
+		t.Fatal(err)
+	}
+	id := r.create("go")
+	if o := r.asks(id).Chat.Outstanding; len(o) != 1 || o[0].Command != "# This setup may use the network.\necho in > in.txt" {
+		t.Fatalf("%+v", o)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/agentside/sandbox"
 	"holdfast/engine/chat"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	Temp string
 	// Environ names the places of programs with its PATH, and nothing else of it is passed on; nil is this process's own.
 	Environ []string
+	// Sandbox holds git to reading where the machine can; nil does not.
+	Sandbox *sandbox.Box
 	Log     *slog.Logger
 	// time is how long one look may take; 0 is 10 s.
 	time time.Duration
@@ -42,6 +45,7 @@ type Options struct {
 type Program struct {
 	temp    string
 	environ []string
+	box     *sandbox.Box
 	log     *slog.Logger
 	time    time.Duration
 	slots   chan struct{}
@@ -67,7 +71,7 @@ func New(o Options) *Program {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	p := &Program{temp: o.Temp, environ: o.Environ, log: o.Log, time: cmp.Or(o.time, gitTime), slots: make(chan struct{}, atOnce)}
+	p := &Program{temp: o.Temp, environ: o.Environ, box: o.Sandbox, log: o.Log, time: cmp.Or(o.time, gitTime), slots: make(chan struct{}, atOnce)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	return p
 }
@@ -166,7 +170,7 @@ func (f *failure) Error() string { return fmt.Sprintf("git ended with %d: %s", f
 var errEnough = errors.New("git: enough was read")
 
 // run starts git in a directory, hands its output to read, and returns when it and all that it started are gone.
-func (p *Program) run(ctx context.Context, dir string, env, args []string, stdin io.Reader, read func(io.Reader) error) error {
+func (p *Program) run(ctx context.Context, at place, env, args []string, stdin io.Reader, read func(io.Reader) error) error {
 	file, err := p.find()
 	if err != nil {
 		return err
@@ -177,11 +181,14 @@ func (p *Program) run(ctx context.Context, dir string, env, args []string, stdin
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	if p.box.Confines(chat.ProfileReadOnly) {
+		return p.confined(ctx, file, at, env, args, stdin, read)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file, args...)
 	var stderr limited
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = dir, p.env(env), stdin, &stderr
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = at.dir, p.env(env), stdin, &stderr
 	cmd.WaitDelay = waitDelay
 	ownGroup(cmd)
 	out, err := cmd.StdoutPipe()

@@ -11,8 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/agentside/sandbox"
 	"holdfast/engine/chat"
 )
+
+// boxed confines the gits of all spaces made while it is set.
+var boxed *sandbox.Box
 
 // space is a Workspace in a temporary directory, with a place beside it that is outside.
 type space struct {
@@ -35,7 +39,7 @@ func newSpace(t *testing.T, environ ...string) *space {
 			t.Fatal(err)
 		}
 	}
-	s.program = New(Options{Temp: temp, Environ: append(os.Environ(), environ...), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	s.program = New(Options{Temp: temp, Environ: append(os.Environ(), environ...), Sandbox: boxed, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		time: time.Minute})
 	s.Repositories = s.program.Repositories(s.dir, nil)
 	t.Cleanup(func() {

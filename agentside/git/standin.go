@@ -144,7 +144,7 @@ func (s *standIn) settings(ctx context.Context) ([]setting, error) {
 	var out strings.Builder
 	// In a directory without a repository, named as one: git must not look for another one, whose configuration it would follow.
 	env := []string{"GIT_DIR=" + filepath.Join(s.dir, "none")}
-	err = s.program.run(ctx, s.dir, env, []string{"config", "--file", "-", "--no-includes", "--list", "-z"}, strings.NewReader(text),
+	err = s.program.run(ctx, place{dir: s.dir}, env, []string{"config", "--file", "-", "--no-includes", "--list", "-z"}, strings.NewReader(text),
 		func(r io.Reader) error { return readAll(&out, r, 4*maxSmall) })
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (s *standIn) settings(ctx context.Context) ([]setting, error) {
 // git runs a command of git in the repository's files.
 func (s *standIn) git(ctx context.Context, read func(io.Reader) error, args ...string) error {
 	env := []string{"GIT_DIR=" + s.dir, "GIT_WORK_TREE=" + s.repo.dir, "GIT_INDEX_FILE=" + filepath.Join(s.repo.git, "index")}
-	return s.program.run(ctx, s.repo.dir, env, append([]string{"--no-pager"}, args...), nil, read)
+	return s.program.run(ctx, s.place(), env, append([]string{"--no-pager"}, args...), nil, read)
 }
 
 // output is git with its output as a string; cut says that there was more than max bytes.

@@ -52,6 +52,8 @@ type Command struct {
 	Temp string
 	// Protected are paths below Workspace that it may only read.
 	Protected []string
+	// See are paths that it may read beside those of the Box.
+	See []string
 	// Input is what it reads, nil is nothing. Output gets what it prints, Errors what it prints as errors; nil is Output.
 	Input, Output, Errors *os.File
 }

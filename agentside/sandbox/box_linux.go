@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -187,7 +188,7 @@ func (b *Box) Start(c Command) (*Running, error) {
 }
 
 func (b *Box) start(c Command, p *proof) (*Running, error) {
-	o := order{Command: c, Namespaces: b.level == chat.SandboxFull, Landlock: true, Hidden: b.opts.Hidden, Read: b.opts.Read,
+	o := order{Command: c, Namespaces: b.level == chat.SandboxFull, Landlock: true, Hidden: b.opts.Hidden, Read: append(slices.Clone(b.opts.Read), c.See...),
 		Write: b.opts.Write, Home: b.opts.Home, Processes: b.opts.Processes, Memory: b.opts.Memory, Shared: b.opts.Shared, Proof: p}
 	o.Input, o.Output, o.Errors = nil, nil, nil
 	if c.Temp != "" {

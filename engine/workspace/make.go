@@ -40,22 +40,34 @@ func ForModels(tx *kv.Tx, p chat.Principal) ([]chat.Template, error) {
 }
 
 // SetupOf gives the script that making a Workspace from a Template would run, or another try of the one that is there, and whether a person
-// has to agree to it: nothing confines it, unless an admin trusts what stands there.
-func SetupOf(tx *kv.Tx, p chat.Principal, id chat.WorkspaceID, template chat.TemplateID) (script string, asks bool, err error) {
+// has to agree to it: an admin does not trust what stands there, and the machine cannot hold it to the Workspace.
+//
+//guard:none the engine asks for the owner of a Chat, in the transaction that reads it
+func (r *Room) SetupOf(tx *kv.Tx, p chat.Principal, id chat.WorkspaceID, template chat.TemplateID) (script string, asks bool, err error) {
 	if id != "" {
 		w, found, err := tx.Workspace(id)
 		if err != nil || !found || w.Standing() != chat.WorkspaceSetupFailed {
 			return "", false, err
 		}
 		script, err = renewed(tx, w)
-		return script, script != "" && !w.Trusted, err
+		return script, script != "" && !w.Trusted && !r.holds(setupProfile(w.Profile(), script)), err
 	}
 	t, err := find(tx, template)
 	if err != nil || t == nil || !t.AllowAgents || !usable(*t, p) {
 		return "", false, err
 	}
 	script = Script(*t)
-	return script, script != "" && t.Policy != chat.PolicyTrusted, nil
+	return script, script != "" && t.Policy != chat.PolicyTrusted && !r.holds(setupProfile(chat.Profile(t.Sandbox), script)), nil
+}
+
+// holds says whether this machine holds a command with the profile to its Workspace.
+func (r *Room) holds(p chat.Profile) bool {
+	meter, can := r.places.(chat.SandboxMeter)
+	if !can {
+		return false
+	}
+	held, _ := meter.Sandbox(r.ctx, chat.WorkspaceRecord{Kind: chat.WorkspaceLocal, Sandbox: p})
+	return held.Full()
 }
 
 // renewed is the setup of a Workspace as its Template has it now; without the Template it is the one it had.
@@ -124,12 +136,31 @@ func changedTemplate() error {
 	return &chat.Error{Kind: chat.KindWrongState, Message: "The template was changed after this was asked.", Detail: "Ask again; nothing was made."}
 }
 
+// withNetwork begins a script that may reach the network: who agrees to the script agrees to that.
+const withNetwork = "# This setup may use the network.\n"
+
+// setupProfile is how the setup of a Workspace with a profile is confined. What later commands only read, it has to write first.
+func setupProfile(p chat.Profile, script string) chat.Profile {
+	switch {
+	case p == chat.ProfileOff:
+		return p
+	case strings.HasPrefix(script, withNetwork):
+		return chat.ProfileNetwork
+	case p == chat.ProfileReadOnly:
+		return chat.ProfileWorkspace
+	}
+	return p
+}
+
 // Script is the whole of what a Template's setup runs, its variables first; "" for none.
 func Script(t chat.Template) string {
 	if t.Setup == "" {
 		return ""
 	}
 	var b strings.Builder
+	if t.SetupNetwork {
+		b.WriteString(withNetwork)
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Variables)) {
 		fmt.Fprintf(&b, "export %s='%s'\n", name, strings.ReplaceAll(t.Variables[name], "'", `'\''`))
 	}

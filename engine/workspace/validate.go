@@ -62,7 +62,7 @@ func (r *Room) checkTemplate(ctx context.Context, t chat.Template) []chat.Valida
 		bad("description", "at most "+strconv.Itoa(maxDescription)+" characters of text")
 	}
 	if t.Target != chat.TargetAppliance {
-		bad("target", "must be "+chat.TargetAppliance)
+		bad("target", "must be "+chat.TargetAppliance+": workspaces are made on the appliance's own machine; beside an agent, enrol one in the folder")
 	}
 	if t.Policy != chat.PolicyAsk && t.Policy != chat.PolicyTrusted {
 		bad("policy", "must be ask or trusted")
