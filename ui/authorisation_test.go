@@ -88,13 +88,13 @@ var commands = map[rule]map[string]string{
 		"engine":    "Get View Message Watch Unread Seen Processes Changes Repositories Transcript",
 		"file":      "Get Open",
 		"runlog":    "List Get Turns",
-		"snapshot":  "Place Chat Compare Text Sources Source",
+		"snapshot":  "Place Chat Compare Text Sources Source Servers",
 		"usage":     "ChatCost",
 		"workspace": "Get Paths Sandbox Text",
 	},
 	ownsWrite: {
 		"engine":    "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
-		"snapshot":  "AddSource RemoveSource Resync",
+		"snapshot":  "AddSource RemoveSource Resync ApproveServer",
 		"workspace": "Update Start Stop Delete",
 	},
 	self: {

@@ -27,6 +27,7 @@ func (s *Site) contextRoutes(user func(string, http.HandlerFunc) gate.Route) []g
 		user("POST /workspaces/{id}/context/sources", s.addSource),
 		user("POST /workspaces/{id}/context/sources/remove", s.removeSource),
 		user("POST /workspaces/{id}/context/refresh", s.setRefresh),
+		user("POST /workspaces/{id}/context/servers/approve", s.approveServer),
 		user("POST /chats/{id}/context", s.takeContext),
 	}
 }
@@ -186,7 +187,7 @@ func (s *Site) contextAgain(w http.ResponseWriter, r *http.Request, typed string
 // contextView puts a View into words.
 func contextView(v snapshot.View) view.Context {
 	out := view.Context{Workspace: string(v.Workspace.ID), Directory: v.Workspace.Directory, Sources: v.Sources, CanLook: v.Away == "" && v.Workspace.ID != "",
-		Next: v.Next, Changed: changedWords(v)}
+		Next: v.Next, Changed: changedWords(v), Servers: serverViews(v), Hidden: hiddenWords(v.Hidden)}
 	if v.Pinned != nil {
 		out.Pinned = v.Pinned.Number
 	}

@@ -25,6 +25,11 @@ func (g *Guarded) AddSource(ctx context.Context, p chat.Principal, in AddSourceI
 	return account.Run(ctx, g.guard, "snapshot.AddSource", policyAddSource, p, in, g.room.AddSource)
 }
 
+// ApproveServer is Room.ApproveServer under policyApproveServer.
+func (g *Guarded) ApproveServer(ctx context.Context, p chat.Principal, in ApproveServerInput) (Done, error) {
+	return account.Run(ctx, g.guard, "snapshot.ApproveServer", policyApproveServer, p, in, g.room.ApproveServer)
+}
+
 // Chat is Room.Chat under policyChat.
 func (g *Guarded) Chat(ctx context.Context, p chat.Principal, in ChatInput) (View, error) {
 	return account.Run(ctx, g.guard, "snapshot.Chat", policyChat, p, in, g.room.Chat)
@@ -53,6 +58,11 @@ func (g *Guarded) RemoveSource(ctx context.Context, p chat.Principal, in RemoveS
 // Resync is Room.Resync under policyResync.
 func (g *Guarded) Resync(ctx context.Context, p chat.Principal, in ResyncInput) (chat.Snapshot, error) {
 	return account.Run(ctx, g.guard, "snapshot.Resync", policyResync, p, in, g.room.Resync)
+}
+
+// Servers is Room.Servers under policyServers.
+func (g *Guarded) Servers(ctx context.Context, p chat.Principal, in ServersInput) ([]chat.Server, error) {
+	return account.Run(ctx, g.guard, "snapshot.Servers", policyServers, p, in, g.room.Servers)
 }
 
 // SetRefresh is Room.SetRefresh under policySetRefresh.

@@ -16,6 +16,9 @@ var (
 	policyAddSource    = account.OwnsWorkspaceWrites(func(in AddSourceInput) chat.WorkspaceID { return in.ID })
 	policyRemoveSource = account.OwnsWorkspaceWrites(func(in RemoveSourceInput) chat.WorkspaceID { return in.ID })
 	policyResync       = account.OwnsWorkspaceWrites(func(in ResyncInput) chat.WorkspaceID { return in.ID })
-	policyRefresh      = account.Anyone[RefreshInput]()
-	policySetRefresh   = account.AnyoneWrites[SetRefreshInput]()
+	policyServers      = account.OwnsWorkspace(func(in ServersInput) chat.WorkspaceID { return in.ID })
+	// What is approved runs a program that a repository chose.
+	policyApproveServer = account.OwnsWorkspaceWrites(func(in ApproveServerInput) chat.WorkspaceID { return in.ID })
+	policyRefresh       = account.Anyone[RefreshInput]()
+	policySetRefresh    = account.AnyoneWrites[SetRefreshInput]()
 )

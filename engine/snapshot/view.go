@@ -30,8 +30,9 @@ type View struct {
 	Used   int64
 	// Skills is the list of skills as a request has it.
 	Skills prompt.SkillList
-	// Warnings are those of the Chat's last Turn.
+	// Warnings are those of the Chat's last Turn, Hidden the Tools that it left out of its requests.
 	Warnings []string
+	Hidden   *chat.HiddenTools
 	Live
 }
 
@@ -42,6 +43,8 @@ type Live struct {
 	// Ready and Settled are as in its live Snapshot.
 	Ready, Settled bool
 	Sources        []string
+	// Servers are the MCP servers that its files name; nil where it runs none.
+	Servers []chat.Server
 }
 
 // Item is a Resource as a View shows it, without Payload.
@@ -100,7 +103,7 @@ func (r *Room) Chat(ctx context.Context, _ chat.Principal, in ChatInput) (View, 
 		if !found {
 			return chat.NotFound("chat")
 		}
-		out = View{Window: r.o.Window(tx, c.ModelConfigID), Pinned: c.Pinned(), Next: c.NextContext != nil, Warnings: c.Turn.Warnings}
+		out = View{Window: r.o.Window(tx, c.ModelConfigID), Pinned: c.Pinned(), Next: c.NextContext != nil, Warnings: c.Turn.Warnings, Hidden: c.Turn.Hidden}
 		if c.WorkspaceID == "" {
 			return nil
 		}
@@ -255,6 +258,12 @@ func (r *Room) ask(ctx context.Context, id chat.WorkspaceID) Live {
 	if out.Sources, err = live.Sources(ctx); err != nil {
 		out.Away = sentence(err)
 	}
+	servers, err := r.servers(ctx, id)
+	if err != nil || servers == nil {
+		return out
+	}
+	// What was known before is shown where the list takes long.
+	out.Servers, _ = servers.List(ctx)
 	return out
 }
 

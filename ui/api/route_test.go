@@ -61,6 +61,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkAgents(t, a, take)
 	checkOutbound(take)
 	checkContext(t, a, take)
+	checkServers(t, a, take)
 	checkTokens(t, take)
 	checkUsers(t, a, take)
 	checkClientTools(t, a, take)

@@ -28,6 +28,9 @@ type Context struct {
 	Share    string
 	Sources  []string
 	Auto     bool
+	// Servers are the MCP servers that files of the workspace name. Hidden says which tools the model has to look for; "" for none.
+	Servers []FolderServer
+	Hidden  string
 	// CanLook: the workspace answers, so it can be looked at and sources can be added. Fixed chats are archived.
 	CanLook bool
 	Fixed   bool

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/agentside"
+	"holdfast/agentside/server"
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
@@ -123,7 +124,10 @@ func Start(t testing.TB, o Options) *Appliance {
 	// Without a known memory every model gets the same window on every machine.
 	adapter := ollama.New(ollama.Options{URL: address, Client: a.parts.running.Client, Log: o.Log, Slots: 16, TempDir: t.TempDir(),
 		Memory: func(context.Context) int64 { return 0 }})
-	a.parts.places, err = agentside.New(t.Context(), agentside.Options{Data: o.Dir, State: o.Dir, Temp: t.TempDir(), Log: o.Log})
+	a.parts.places, err = agentside.New(t.Context(), agentside.Options{Data: o.Dir, State: o.Dir, Temp: t.TempDir(), Log: o.Log,
+		Dial: func(context.Context, server.Target) (server.Session, error) {
+			return nil, errors.New("no MCP server is reached from here")
+		}})
 	must(t, err)
 	a.account = account.New(a.Store, o.Log, nil)
 	models, spaces := model.New(a.Store, adapter, nil), workspace.New(a.Store, a.parts.places, nil)
