@@ -8,9 +8,7 @@ import (
 
 	"holdfast/engine/advisor"
 	"holdfast/engine/chat"
-	"holdfast/engine/site"
 	"holdfast/engine/usage"
-	"holdfast/kv"
 )
 
 // extras are what a Turn has beside the Tools that main handed in.
@@ -25,9 +23,7 @@ type extras struct {
 	judging  judgement
 	place    place
 	guided   guided
-	// planText is what the site tells models in plan mode, deadline how long a program may take to answer.
-	planText string
-	deadline time.Duration
+	said     siteSaid
 	naming   naming
 	telling  telling
 }
@@ -47,15 +43,11 @@ type Consulting struct {
 // addAdvisor gives the Turn the advisor's Tool, its guidance and its exclusive entry, or none of them.
 func (r *run) addAdvisor() {
 	t := &r.t
-	cfg, advises, load, err := r.readAdvisor()
-	if err != nil {
-		r.e.log.Warn("the advisor's settings could not be read, so this turn has none", "chat", r.id, "error", err)
-		return
-	}
+	cfg, advises := t.extra.said.advisor, t.extra.said.advises
 	if !advisor.Eligible(cfg, t.chat, t.config.Tools != "off") {
 		return
 	}
-	t.extra.consults = &Consulting{Model: advises.Model, Other: !sameModel(advises, t.config), Load: load, Uses: cfg.MaxUsesPerRun}
+	t.extra.consults = &Consulting{Model: advises.Model, Other: !sameModel(advises, t.config), Load: t.extra.said.load, Uses: cfg.MaxUsesPerRun}
 	runtime, err := advisor.New(advisor.Options{Model: r.e.model, Config: cfg, Advises: advises, Window: windowOf(advises), StepCap: r.e.bounds.StepCap,
 		Used: r.advised(), Snapshot: r.snapshot, Begin: func(ctx context.Context, left int) { r.beginConsult(ctx, advises, left) },
 		Spend: func(reply chat.Reply, took time.Duration) *int64 {
@@ -82,29 +74,6 @@ func (r *run) keepAdvisor() {
 		return
 	}
 	r.draft.consults = t.extra.consults
-}
-
-// readAdvisor gives the advisor's settings, its model, which is the Chat's own where the settings name none that can be used, and how long
-// that took to load last.
-func (r *run) readAdvisor() (cfg chat.AdvisorConfig, advises chat.ModelConfig, load time.Duration, err error) {
-	advises = r.t.config
-	err = r.e.store.View(r.ctx, func(tx *kv.Tx) error {
-		if cfg, err = site.ReadAdvisor(tx); err != nil || !cfg.Enabled {
-			return err
-		}
-		if id := cfg.ModelConfigID; id != chat.ZeroModelConfig && id != advises.ID {
-			named, err := r.e.ports.configs(tx, id)
-			if err != nil || named.ID != id {
-				r.e.log.Warn("the advisor's model is gone or disabled; the chat's own is asked", "chat", r.id, "model", id, "error", err)
-			} else {
-				advises = named
-			}
-		}
-		loads, err := site.Loads(tx)
-		load = loads[advises.ID]
-		return err
-	})
-	return cfg, advises, load, err
 }
 
 // advised counts the advice that this Turn has stored.

@@ -8,7 +8,6 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
 	"holdfast/engine/quick"
-	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
@@ -45,7 +44,7 @@ func (r *run) judge(o outcome) (complete bool, err error) {
 	// Before the queue is looked at: a Send that comes later finds what to cancel.
 	r.t.extra.judging.begin(cancel)
 	defer r.t.extra.judging.begin(nil)
-	if !r.judged() {
+	if !r.t.extra.said.judges || r.queued() {
 		return false, nil
 	}
 	if err := r.save.save(func(*kv.Tx) error { return nil }); err != nil {
@@ -71,22 +70,18 @@ func ifFenced(err error) error {
 	return nil
 }
 
-// judged says whether the classifier is to run: it is on, and nothing waits in the queue.
-func (r *run) judged() (wanted bool) {
+// queued says whether something waits in the queue; a doubt counts as yes.
+func (r *run) queued() bool {
+	waits := true
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) error {
-		cfg, err := site.ReadClassifier(tx)
-		if err != nil || !cfg.Enabled {
-			return err
-		}
 		c, found, err := tx.Chat(r.id)
-		wanted = found && c.Queued == 0
+		waits = !found || c.Queued > 0
 		return err
 	})
 	if err != nil {
-		r.e.log.Warn("the classifier's settings could not be read, so nothing is judged", "chat", r.id, "error", err)
-		return false
+		r.e.log.Warn("the queue could not be read, so the turn is not judged", "chat", r.id, "error", err)
 	}
-	return wanted
+	return waits || err != nil
 }
 
 // classify asks a model beside the Chat's for the final text alone, or the Chat's own as its next Step would be asked.

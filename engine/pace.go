@@ -42,6 +42,18 @@ func (p *pacer) grew() {
 	p.touch()
 }
 
+// soon is called after what is not worth a frame of its own, such as a phase: readers see it within the interval, or with the first piece.
+func (p *pacer) soon() {
+	if !p.watched() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.every, p.fire)
+	}
+}
+
 func (p *pacer) fire() {
 	p.mu.Lock()
 	p.timer, p.last = nil, time.Now()

@@ -113,7 +113,7 @@ func (r *run) begin(c *chat.Chat) error {
 			return err
 		}
 		t.config.CompactionThreshold = &percent
-		if err := t.extra.read(tx, r.e.bounds.ActionTimeout); err != nil {
+		if err := r.readSite(tx); err != nil {
 			return err
 		}
 		if t.history, err = r.e.histories.read(tx, c); err != nil {

@@ -77,7 +77,7 @@ func (r *run) beginDraft(promptBytes int64) {
 	generation := max(r.draft.generation(), r.t.chat.Generation) + 1
 	r.kept, r.mayHaveRun = nil, false
 	r.draft.reset(r.t.chat.StepSeq+1, generation, r.lease.Runner, r.t.chat.Turn.StartedAt, now, promptBytes)
-	r.pace.grew()
+	r.pace.soon()
 }
 
 // build makes the next request, compacting first when the window would not hold it or is filled to the threshold.
@@ -115,7 +115,7 @@ func (r *run) promptInput() prompt.Input {
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.extra.place.first, Snapshot: t.extra.guided.snapshot, Tools: t.defs,
 		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
-		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), PlanText: t.extra.planText, System: runtime.GOOS + "/" + runtime.GOARCH}
+		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), PlanText: t.extra.said.planText, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {
@@ -142,7 +142,7 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 			return nil
 		case d.Phase != "":
 			r.draft.setPhase(d.Phase, d.Place, now)
-			r.pace.grew()
+			r.pace.soon()
 			return nil
 		}
 		if first {
@@ -326,7 +326,7 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 		}
 		asks = asks || plan[i].ask || plan[i].def.Client
 		if plan[i].def.Client {
-			deadline = r.e.now().UTC().Add(r.t.extra.deadline)
+			deadline = r.e.now().UTC().Add(r.t.extra.said.deadline)
 		}
 		open = append(open, r.outstanding(&plan[i], msg.Step))
 	}

@@ -53,6 +53,8 @@ func (r *Room) Client(p Purpose) *http.Client {
 		ForceAttemptHTTP2:   !p.Model && !p.Declared,
 		MaxIdleConnsPerHost: p.Idle,
 		IdleConnTimeout:     90 * time.Second,
+		// The request of a short Chat leaves in one write.
+		WriteBufferSize:     16 << 10,
 		TLSHandshakeTimeout: dialTimeout,
 	}
 	c := &http.Client{Transport: d, CheckRedirect: d.redirect}
