@@ -76,6 +76,8 @@ type launch struct {
 	args                 []string
 	// wrap is a command that runs the binary.
 	wrap []string
+	// begun, unless nil, is called once the process runs.
+	begun func(*appliance)
 }
 
 // appliance is a running holdfast.
@@ -153,6 +155,9 @@ func serveNow(t testing.TB, l launch) *appliance {
 		close(a.ended)
 	}()
 	t.Cleanup(a.leave)
+	if l.begun != nil {
+		l.begun(a)
+	}
 	greeted := make(chan struct{})
 	go func() {
 		lines := bufio.NewScanner(stdout)

@@ -49,10 +49,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case sandbox.ChildCommand:
 		return sandbox.Child()
 	case "serve":
+		hups, stop := hearHangups()
+		defer stop()
 		o, err := parseServe(args, stderr)
 		if err != nil {
 			return err
 		}
+		o.live.hups = hups
 		return serve(ctx, o, stdout, stderr)
 	case "version":
 		return printVersion(args, stdout)

@@ -23,6 +23,7 @@ type live struct {
 	level slog.LevelVar
 	log   *slog.Logger
 	store *kv.Store
+	hups  <-chan os.Signal
 	// server goes over to another address; hosts replaces the further names.
 	server *modelServer
 	hosts  func([]string)
@@ -62,16 +63,20 @@ func (l *live) isFixed() bool {
 	return l.fixed
 }
 
+// hearHangups keeps SIGHUP from ending the process; one that comes before the appliance serves waits. stop undoes it.
+func hearHangups() (hups <-chan os.Signal, stop func()) {
+	all := make(chan os.Signal, 1)
+	signal.Notify(all, syscall.SIGHUP)
+	return all, func() { signal.Stop(all) }
+}
+
 // hangups reads the file again with each SIGHUP, until ctx ends.
 func (l *live) hangups(ctx context.Context) {
-	hups := make(chan os.Signal, 1)
-	signal.Notify(hups, syscall.SIGHUP)
-	defer signal.Stop(hups)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-hups:
+		case <-l.hups:
 			l.reload(ctx)
 		}
 	}

@@ -21,7 +21,7 @@ type EncodedMessage struct {
 	named []chat.FileID
 }
 
-// contentVersion is the newest form of Parts that is known; of a later one nothing is guessed.
+// contentVersion is the one form of Parts that is known; of another one nothing is guessed.
 const contentVersion = 1
 
 // storedMessage is a Message's JSON: ids stand in the key.
@@ -34,6 +34,11 @@ type storedMessage struct {
 // EncodeMessage encodes a Message for AppendMessage; ID and ChatID are left to that. A Message of over 64 KiB costs its transaction a
 // second run: Store.EncodeMessage writes it to its file beforehand.
 func EncodeMessage(m *chat.Message) (EncodedMessage, error) {
+	if m.ContentVersion == 0 {
+		// Its maker has nothing to say about versions: it is of the one that this program makes.
+		own := *m
+		own.ContentVersion, m = contentVersion, &own
+	}
 	body, err := toJSON(storedMessage{Message: m})
 	if err != nil {
 		return EncodedMessage{}, err
@@ -181,7 +186,7 @@ func (x *Tx) decodeMessage(key []byte, r record) (*chat.Message, error) {
 		return nil, err
 	}
 	m.ID, m.ChatID = messageIDOf(key), chat.ID(toID(key).String())
-	if m.ContentVersion < 0 || m.ContentVersion > contentVersion {
+	if m.ContentVersion != contentVersion {
 		return nil, &DamageError{damageAt(bMessage, key, fmt.Sprintf("its content has version %d, which is not known here", m.ContentVersion))}
 	}
 	return m, nil
