@@ -43,8 +43,10 @@ type Options struct {
 	Sandbox *sandbox.Box
 	// Dial reaches the MCP servers that files of Workspaces name; nil runs none.
 	Dial server.Dial
-	Log  *slog.Logger
-	Now  func() time.Time
+	// Unwatched: the file system is not watched for what others change. Tests with a clock of their own cannot wait beside the kernel.
+	Unwatched bool
+	Log       *slog.Logger
+	Now       func() time.Time
 }
 
 // Beyond opens and stops Workspaces that are beside an Agent.
@@ -171,6 +173,9 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	w.contexts, w.changes.trees = contexts, wctx.NewTrees(wctx.TreeOptions{Log: o.Log})
+	if o.Unwatched {
+		w.changes.trees.Close()
+	}
 	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
 		Sandbox: o.Sandbox, Ended: w.changes.touch})
 	if err != nil {

@@ -155,7 +155,7 @@ func (r *rig) addPlace() {
 			r.t.Fatal(err)
 		}
 	}
-	r.places, err = agentside.New(context.Background(), agentside.Options{Data: filepath.Join(own, "data"), Temp: filepath.Join(own, "temp"), Sandbox: box})
+	r.places, err = agentside.New(context.Background(), agentside.Options{Data: filepath.Join(own, "data"), Temp: filepath.Join(own, "temp"), Sandbox: box, Unwatched: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
