@@ -50,14 +50,13 @@ func (e *Engine) Title(ctx context.Context, _ chat.Principal, in TitleInput) (Ti
 	if err != nil {
 		return out, err
 	}
-	first, users := firstUserText(history)
-	if users == 0 {
+	if _, users := firstUserText(history); users == 0 {
 		return out, &chat.Error{Kind: chat.KindWrongState, Message: "There is nothing to name yet.", Detail: "Send a message first."}
 	}
 	ctx = chat.WithOrigin(ctx, chat.Origin{Chat: c.ID, Purpose: chat.UsageTitle})
 	started := e.now()
 	small := e.small(ctx, config)
-	title, counts, err := quick.Title(ctx, e.model, small.Request(), first, lastTurns(history, recentTurns))
+	title, counts, err := e.askByHand(ctx, c, config, small, history)
 	usage := usageOf(c, small.Config, chat.UsageTitle, chat.Reply{Usage: counts}, e.now().Sub(started), e.now())
 	if errors.Is(err, quick.ErrTitle) {
 		// An answer that is no title was paid all the same.
@@ -79,6 +78,41 @@ func (e *Engine) Title(ctx context.Context, _ chat.Principal, in TitleInput) (Ti
 			return tx.PutUsage(usage)
 		}})
 	return out, err
+}
+
+// askByHand asks a model beside the Chat's by how the Chat began and by its last Turns, or the Chat's own behind the Chat's messages, as askTitle
+// does, where its next request can be said at this moment.
+func (e *Engine) askByHand(ctx context.Context, c *chat.Chat, own chat.ModelConfig, small quick.Choice, history []*chat.Message) (string, chat.Usage, error) {
+	if sameModel(small.Config, own) {
+		if req := e.nextOf(ctx, *c); req != nil {
+			return quick.TitleOwn(ctx, e.model, req)
+		}
+	}
+	first, _ := firstUserText(history)
+	return quick.Title(ctx, e.model, small.Request(), first, lastTurns(history, recentTurns))
+}
+
+// nextOf is the request that a Chat's next Step would send, made by a run without a lease, which can change nothing; nil where it cannot be
+// made, or has no room for a question.
+func (e *Engine) nextOf(ctx context.Context, c chat.Chat) *chat.Request {
+	r := newRun(e, c.ID, chat.Lease{})
+	defer r.stop(context.Canceled)
+	defer context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })()
+	err := r.begin(&c)
+	r.leavePlace()
+	if len(r.t.history) > 0 {
+		// The next Turn takes up what this run has read.
+		e.histories.put(&c, r.t.history)
+	}
+	if err != nil {
+		e.log.Info("the next request of a chat could not be made", "chat", c.ID, "error", err)
+		return nil
+	}
+	req, fits := r.nextRequest(outcome{})
+	if !fits {
+		return nil
+	}
+	return req
 }
 
 // notNamed says why there is no title.

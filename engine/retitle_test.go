@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestTitlesThatAPersonAsksFor(t *testing.T) {
 		done <- err
 	}()
 	question := <-asked
-	if !strings.Contains(question, "please fix the parser") || !strings.Contains(question, "re: four") || strings.Contains(question, "re: please") {
+	if !strings.HasPrefix(question, "This is a request by the appliance") {
 		t.Errorf("the model is asked: %s", question)
 	}
 	if _, err := r.title(id, true); !isKind(err, chat.KindWrongState) {
@@ -74,5 +75,41 @@ func TestTitlesThatAPersonAsksFor(t *testing.T) {
 	}
 	if _, err := r.title(id, true); !isKind(err, chat.KindArchived) {
 		t.Errorf("an archived one: %v", err)
+	}
+}
+
+// TestATitleByHandFollowsTheChat: the Chat's own model is asked behind what its next Step sends, so that a server that keeps one prompt keeps
+// the Chat's.
+func TestATitleByHandFollowsTheChat(t *testing.T) {
+	r := newRig(t, setup{place: true, model: titling("Fixing the parser")})
+	id := r.create("please fix the parser")
+	r.rest(id)
+	r.send(id, "two", "")
+	r.rest(id)
+	if title, err := r.title(id, true); title != "Fixing the parser" || err != nil {
+		t.Fatalf("%q, %v", title, err)
+	}
+	r.send(id, "three", "")
+	r.rest(id)
+	var asked, next scripted.Prompt
+	for _, q := range r.server.Requests("/api/chat") {
+		var p scripted.Prompt
+		if err := json.Unmarshal(q.Body, &p); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case p.Small() == "title":
+			asked = p
+		case p.Small() == "" && p.User() == "three":
+			next = p
+		}
+	}
+	if len(asked.Tools) == 0 || len(asked.Tools) != len(next.Tools) || len(asked.Messages) != 6 || len(next.Messages) != 6 {
+		t.Fatalf("%+v, then %+v", asked, next)
+	}
+	for i, m := range asked.Messages[:len(asked.Messages)-1] {
+		if m.Role != next.Messages[i].Role || m.Content != next.Messages[i].Content {
+			t.Errorf("message %d is %s %q, in the next step %s %q", i, m.Role, m.Content, next.Messages[i].Role, next.Messages[i].Content)
+		}
 	}
 }

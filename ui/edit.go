@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -64,6 +65,13 @@ func (s *Site) proposeTitle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.data(w, r, proposed{Title: out.Title})
+}
+
+// regenerateTitle lets a model name the Chat anew; the page shows it by its stream.
+func (s *Site) regenerateTitle(w http.ResponseWriter, r *http.Request) {
+	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.TitleOutput, error) {
+		return s.chats.Title(ctx, p, engine.TitleInput{ChatID: chatID(r), Keep: true})
+	})
 }
 
 type proposed struct {

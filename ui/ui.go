@@ -144,6 +144,7 @@ func (s *Site) Routes() []gate.Route {
 		user("POST /chats/{id}/delete", s.deleteChat),
 		user("POST /chats/{id}/title", s.rename),
 		user("POST /chats/{id}/title/propose", s.proposeTitle),
+		user("POST /chats/{id}/title/regenerate", s.regenerateTitle),
 		user("POST /chats/{id}/settings", s.settings),
 		user("POST /chats/{id}/queue/{n}/promote", s.promote),
 		user("POST /chats/{id}/queue/{n}/move", s.moveQueued),
