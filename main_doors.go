@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
+	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/snapshot"
@@ -25,9 +26,15 @@ import (
 	"holdfast/ui/gate"
 )
 
+// shelf is what small rooms are made of.
+type shelf struct {
+	store *kv.Store
+	keys  *seal.Room
+}
+
 // rooms are those whose commands people and programs give, each through its guarded form.
 type rooms struct {
-	store    *kv.Store
+	shelf
 	engine   *engine.Engine
 	account  *account.Room
 	models   *model.Room
@@ -56,6 +63,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Runs:       runlog.NewGuarded(r.runs, guard),
 		Notices:    notice.NewGuarded(r.notice, guard),
 		Health:     health.NewGuarded(health.New(r.store), guard),
+		Keys:       seal.NewGuarded(r.keys, guard),
 		Audit:      audit.NewGuarded(audit.New(r.store, log), guard),
 		Outbound:   outbound.NewGuarded(r.outbound, guard),
 		Contexts:   snapshot.NewGuarded(r.contexts, guard),
@@ -82,6 +90,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Runs:          forPages.Runs,
 		Health:        forPages.Health,
 		Audit:         forPages.Audit,
+		Keys:          forPages.Keys,
 		Outbound:      forPages.Outbound,
 		Contexts:      forPages.Contexts,
 		Log:           log,

@@ -26,5 +26,11 @@ func (s *secrets) open(ctx context.Context, data string, store *kv.Store) error 
 		return err
 	}
 	s.key = key
-	return key.Prove(ctx, store, made)
+	if err := key.Prove(ctx, store, made); err != nil {
+		return err
+	}
+	if err := seal.Settle(data); err != nil {
+		return err
+	}
+	return key.Hide(ctx, store, s.known)
 }

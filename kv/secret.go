@@ -25,6 +25,16 @@ func (x *Tx) Secret(name string) ([]byte, bool, error) {
 	return sealed, found, err
 }
 
+// SecretNames gives the names of all secrets.
+func (x *Tx) SecretNames() ([]string, error) {
+	var names []string
+	err := x.t.scan(bSite, []byte(secretPrefix), nil, func(r row) (bool, error) {
+		names = append(names, string(r.key[len(secretPrefix):]))
+		return true, nil
+	})
+	return names, err
+}
+
 // PutSecret writes the sealed bytes of a name; nil removes them. Only what is sealed may come here.
 func (x *Tx) PutSecret(name string, sealed []byte) error {
 	if name == "" {

@@ -22,6 +22,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
+	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/snapshot"
@@ -80,6 +81,7 @@ var commands = map[rule]map[string]string{
 		"model":     "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"outbound":  "SetMode Allow Forget",
 		"runlog":    "SetSetting",
+		"seal":      "Rotate",
 		"site":      "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries",
 		"usage":     "SetLimits",
 		"workspace": "Create CreateTemplate UpdateTemplate DeleteTemplate SetTTL",
@@ -157,7 +159,7 @@ func guarded(record func(context.Context, chat.Audit)) map[string]reflect.Value 
 	all := map[string]reflect.Value{}
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "agent": agent.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"audit": audit.NewGuarded(nil, g), "health": health.NewGuarded(nil, g),
-		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "outbound": outbound.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "outbound": outbound.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "seal": seal.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"snapshot": snapshot.NewGuarded(nil, g),
 		"usage":    usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)

@@ -4,9 +4,12 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/a-h/templ"
+
 	"holdfast/engine/chat"
 	"holdfast/engine/health"
 	"holdfast/engine/runlog"
+	"holdfast/engine/seal"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
 )
@@ -37,6 +40,16 @@ func (s *Site) setRunLog(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.fragment(w, r, view.RunLogSection(view.RunLogForm{On: on}))
+}
+
+// rotateKey makes a new secret.key.
+func (s *Site) rotateKey(w http.ResponseWriter, r *http.Request) {
+	out, err := s.o.Keys.Rotate(r.Context(), gate.Principal(r.Context()), seal.RotateInput{})
+	if err != nil {
+		s.doneOr(w, r, err, func(e error) templ.Component { return view.SecretsSection(view.SecretsForm{Problem: sentence(e)}) })
+		return
+	}
+	s.fragment(w, r, view.SecretsSection(view.SecretsForm{Done: view.Count(out.Secrets, "secret")}))
 }
 
 func healthView(r health.Report) view.SystemPage {

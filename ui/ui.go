@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
+	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/snapshot"
@@ -45,6 +46,7 @@ type Options struct {
 	Notices    *notice.Guarded
 	Health     *health.Guarded
 	Audit      *audit.Guarded
+	Keys       *seal.Guarded
 	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
 	Log        *slog.Logger
@@ -218,6 +220,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		form("GET /usage/export", s.exportUsage),
 		user("GET /system", s.systemPage),
 		user("POST /system/run-log", s.setRunLog),
+		user("POST /system/secrets/rotate", s.rotateKey),
 		user("POST /usage/limits", s.setLimits),
 	}
 }

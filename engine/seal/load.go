@@ -12,45 +12,84 @@ import (
 // FileName is the key's file in the data directory, and the name of the systemd credential that comes before it.
 const FileName = "secret.key"
 
+const (
+	// nextName is the key that takes the place of the one in FileName once all secrets are sealed under it.
+	nextName = FileName + ".new"
+	// oldName is the systemd credential with the key before the one in FileName.
+	oldName = FileName + ".old"
+)
+
 // Load gives the key of the systemd credential, else that of the file in dir, else a fresh one that it writes there (0600); made says
-// that it did. The caller holds the lock of dir. A key of another size is ErrWrongKey.
+// that it did. A key that was about to be changed when the process ended comes with the one before, and so does a credential beside
+// which the one before lies as secret.key.old; Prove goes on from there. The caller holds the lock of dir. A key of another size is
+// ErrWrongKey.
 func Load(dir string) (k *Key, made bool, err error) {
-	path := filepath.Join(dir, FileName)
 	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); credentials != "" {
-		given := filepath.Join(credentials, FileName)
-		if _, err := os.Stat(given); err == nil {
-			path = given
-		} else if !errors.Is(err, os.ErrNotExist) {
-			return nil, false, fmt.Errorf("seal: look for the credential: %w", err)
+		now, err := readKey(filepath.Join(credentials, FileName))
+		if err == nil {
+			k, err = now.with(filepath.Join(credentials, oldName), false)
+			return k, false, err
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return nil, false, err
 		}
 	}
-	raw, err := os.ReadFile(path)
+	now, err := readKey(filepath.Join(dir, FileName))
 	if errors.Is(err, os.ErrNotExist) {
-		k, err = fresh(dir)
+		raw, err := writeKey(dir, FileName)
+		if err != nil {
+			return nil, false, err
+		}
+		k, err = New(raw)
 		return k, err == nil, err
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("seal: read the key: %w", err)
+		return nil, false, err
 	}
-	if len(raw) != KeySize {
-		return nil, false, fmt.Errorf("%w: %s has %d bytes, not %d", ErrWrongKey, path, len(raw), KeySize)
-	}
-	k, err = New(raw)
+	k, err = now.with(filepath.Join(dir, nextName), true)
 	return k, false, err
 }
 
-// fresh writes a new key under another name, syncs and renames: a kill leaves none or a whole one.
-func fresh(dir string) (*Key, error) {
+// with adds the key of another file, if there is one: as the newer of the two, or the older.
+func (k *Key) with(path string, newer bool) (*Key, error) {
+	other, err := readKey(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return k, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, b := k.ring.Load().now, other.ring.Load().now
+	if newer {
+		a, b = b, a
+	}
+	k.ring.Store(&ring{now: a, before: b})
+	return k, nil
+}
+
+func readKey(path string) (*Key, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("seal: read the key: %w", err)
+	}
+	if len(raw) != KeySize {
+		return nil, fmt.Errorf("%w: %s has %d bytes, not %d", ErrWrongKey, path, len(raw), KeySize)
+	}
+	return New(raw)
+}
+
+// writeKey writes a new key under another name, syncs and renames: a kill leaves none or a whole one.
+func writeKey(dir, name string) ([]byte, error) {
 	raw := make([]byte, KeySize)
 	rand.Read(raw)
-	f, err := os.CreateTemp(dir, FileName+".*.tmp")
+	f, err := os.CreateTemp(dir, name+".*.tmp")
 	if err != nil {
 		return nil, fmt.Errorf("seal: make the key: %w", err)
 	}
 	_, err = f.Write(raw)
 	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, FileName))
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("seal: make the key: %w", errors.Join(err, os.Remove(f.Name())))
@@ -58,7 +97,7 @@ func fresh(dir string) (*Key, error) {
 	if err := syncDir(dir); err != nil {
 		return nil, fmt.Errorf("seal: make the key: %w", err)
 	}
-	return New(raw)
+	return raw, nil
 }
 
 func syncDir(dir string) error {

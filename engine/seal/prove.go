@@ -19,7 +19,8 @@ var ErrWrongKey = errors.New("secret.key is not the key of this store: put the r
 	"one and enter the secrets again")
 
 // Prove opens the store's test record, and writes it where there is none. A key that was made just now (made) replaces it: the store came
-// back without its key, so its secrets must be entered again. ErrWrongKey says that the key is another one.
+// back without its key, so its secrets must be entered again. ErrWrongKey says that the key is another one. Where there is a key
+// before, everything is sealed anew; Settle then puts the files right.
 func (k *Key) Prove(ctx context.Context, store *kv.Store, made bool) error {
 	var sealed []byte
 	var found bool
@@ -34,7 +35,28 @@ func (k *Key) Prove(ctx context.Context, store *kv.Store, made bool) error {
 		if _, err := k.Open(checkName, sealed); err != nil {
 			return ErrWrongKey
 		}
-		return nil
+		return k.reseal(ctx, store)
 	}
 	return store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSecret(checkName, k.Seal(checkName, chat.NewSecret(checkText))) })
+}
+
+// Hide makes all secrets of the store known to f, so that they are taken out of what is written from the first line on.
+func (k *Key) Hide(ctx context.Context, store *kv.Store, f *Filter) error {
+	return store.View(ctx, func(tx *kv.Tx) error {
+		names, err := tx.SecretNames()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			sealed, _, err := tx.Secret(name)
+			if err != nil {
+				return err
+			}
+			// One that was sealed under a lost key cannot be used either.
+			if secret, err := k.Open(name, sealed); err == nil && name != checkName {
+				f.Add(secret)
+			}
+		}
+		return nil
+	})
 }

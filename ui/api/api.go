@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
+	"holdfast/engine/seal"
 	"holdfast/engine/search"
 	"holdfast/engine/site"
 	"holdfast/engine/snapshot"
@@ -37,6 +38,7 @@ type Options struct {
 	Runs       *runlog.Guarded
 	Health     *health.Guarded
 	Audit      *audit.Guarded
+	Keys       *seal.Guarded
 	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
 	Log        *slog.Logger

@@ -14,6 +14,7 @@ func checkAudit(take func(step) []byte) {
 	take(step{name: "audit limit", method: "GET", path: "/audit?limit=201", status: 400, has: []string{`"field":"limit"`}})
 	take(step{name: "audit cursor", method: "GET", path: "/audit?before_id=x", status: 400, has: []string{`"field":"before_id"`}})
 	take(step{name: "audit group", method: "GET", path: "/audit?group=x", status: 400, has: []string{`"field":"group"`}})
+	take(step{name: "rotate", method: "POST", path: "/system/secrets/rotate", status: 200, has: []string{`"secrets":`}})
 	take(step{name: "check", method: "GET", path: "/audit/check", status: 200, has: []string{`"first":1`, `"broken":[]`}})
 	take(step{name: "check a bad hash", method: "GET", path: "/audit/check?number=1&sha256=00", status: 400, has: []string{`"field":"sha256"`}})
 }

@@ -4,12 +4,20 @@ import (
 	"net/http"
 
 	"holdfast/engine/health"
+	"holdfast/engine/seal"
 	"holdfast/ui/api/client"
 )
 
 func (a *API) healthEndpoints() []endpoint {
 	return []endpoint{{method: http.MethodGet, path: "/system/health", summary: "How the store and its disk are, and which records were found damaged (admin).",
-		handler: answer(a, http.StatusOK, a.health), out: map[int]any{http.StatusOK: client.Health{}}}}
+		handler: answer(a, http.StatusOK, a.health), out: map[int]any{http.StatusOK: client.Health{}}},
+		{method: http.MethodPost, path: "/system/secrets/rotate", summary: "Make a new secret.key and seal all secrets under it (admin).",
+			handler: answer(a, http.StatusOK, a.rotate), out: map[int]any{http.StatusOK: client.Rotated{}}}}
+}
+
+func (a *API) rotate(q *request, _ none) (client.Rotated, error) {
+	out, err := a.o.Keys.Rotate(q.ctx(), q.who, seal.RotateInput{})
+	return client.Rotated{Secrets: out.Secrets}, err
 }
 
 func (a *API) health(q *request, _ none) (client.Health, error) {

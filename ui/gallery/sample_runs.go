@@ -41,6 +41,7 @@ func systems() []specimen {
 			Damages: []view.DamageRow{{What: "message 1204 of chat 01932f5e-7c3a-7cc1-9a51-2f6f1c0d8e11", Href: "/gallery/", Reason: "the checksum does not fit", Next: "This chat can only be read up to there, others go on."},
 				{What: "term 00a1", Reason: "the record is cut", Next: "Only the search is affected; it is made anew."}}})}},
 		{"Run log on, off", "", []templ.Component{view.RunLogSection(view.RunLogForm{On: true}), view.RunLogSection(view.RunLogForm{})}},
+		{"Secrets: sealed anew, refused", "", []templ.Component{view.SecretsSection(view.SecretsForm{Done: "3 secrets"}), view.SecretsSection(view.SecretsForm{Problem: "The key comes from the service manager."})}},
 	}
 }
 

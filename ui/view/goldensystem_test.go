@@ -7,7 +7,7 @@ import (
 )
 
 func goldenSystem(hostile string) templ.Component {
-	return templ.Join(SystemHealth(SystemPage{Path: "/d", Figures: []RunFact{{Name: "Database", Value: "1 MB"}}}), SystemHealth(SystemPage{Problem: hostile, Next: "Free some space.", Damages: []DamageRow{{What: hostile, Href: "/chats/c", Reason: hostile, Next: "Restore."}}}), RunLogSection(RunLogForm{On: true}), RunLogSection(RunLogForm{}))
+	return templ.Join(SystemHealth(SystemPage{Path: "/d", Figures: []RunFact{{Name: "Database", Value: "1 MB"}}}), SystemHealth(SystemPage{Problem: hostile, Next: "Free some space.", Damages: []DamageRow{{What: hostile, Href: "/chats/c", Reason: hostile, Next: "Restore."}}}), RunLogSection(RunLogForm{On: true}), RunLogSection(RunLogForm{}), SecretsSection(SecretsForm{}), SecretsSection(SecretsForm{Done: "3 secrets", Problem: "No."}))
 }
 
 func goldenAudit(hostile string) templ.Component {

@@ -22,5 +22,8 @@ type DamageRow struct {
 	Next   string
 }
 
+// SecretsForm changes secret.key. Done is how many secrets stand under the new one now, "" before.
+type SecretsForm struct{ Done, Problem string }
+
 // RunLogForm turns the run log on and off.
 type RunLogForm struct{ On bool }

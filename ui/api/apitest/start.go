@@ -91,6 +91,7 @@ type Appliance struct {
 
 // parts are what Stop ends.
 type parts struct {
+	key     *seal.Key
 	places  *agentside.Workspaces
 	search  *search.Room
 	spaces  *workspace.Room
@@ -154,7 +155,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	a.parts.out, err = outbound.New(t.Context(), outbound.Options{Store: a.Store, Log: o.Log, Metric: a.Metrics})
 	must(t, err)
-	allowOthers(t, a.Dir, models, a.parts.out.Client(outbound.Purpose{Name: "model", Declared: true, Stream: true}))
+	a.parts.key = allowOthers(t, a.Dir, models, a.parts.out.Client(outbound.Purpose{Name: "model", Declared: true, Stream: true}))
 	if !o.Judged {
 		must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) }))
 	}
@@ -165,7 +166,7 @@ func Start(t testing.TB, o Options) *Appliance {
 }
 
 // allowOthers lets configs name servers of the OpenAI protocol, as main does.
-func allowOthers(t testing.TB, dir string, models *model.Room, client *http.Client) {
+func allowOthers(t testing.TB, dir string, models *model.Room, client *http.Client) *seal.Key {
 	t.Helper()
 	key, _, err := seal.Load(dir)
 	must(t, err)
@@ -176,6 +177,7 @@ func allowOthers(t testing.TB, dir string, models *model.Room, client *http.Clie
 		}
 		return openai.New(openai.Options{URL: u, Client: client}).Server(key), nil
 	}})
+	return key
 }
 
 // agents is the room of Agents as main has it, but nobody listens for them.
@@ -201,7 +203,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	records := audit.New(a.Store, o.Log)
 	guard.AuditTo(records.Note)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

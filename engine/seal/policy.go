@@ -1,0 +1,5 @@
+package seal
+
+import "holdfast/engine/account"
+
+var policyRotate = account.AdminWrites[RotateInput]()
