@@ -26,15 +26,15 @@ import (
 	"holdfast/ui/gate"
 )
 
-// shelf is what small rooms are made of.
-type shelf struct {
+// stock is what small rooms are made of.
+type stock struct {
 	store *kv.Store
 	keys  *seal.Room
 }
 
 // rooms are those whose commands people and programs give, each through its guarded form.
 type rooms struct {
-	shelf
+	stock
 	engine   *engine.Engine
 	account  *account.Room
 	models   *model.Room

@@ -121,7 +121,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	h := &house{keeper: &keeper{store: store, audit: records, log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, ended: func() error { told.Close(); return demo.Close() }, agents: door, metrics: metrics,
 		log: log}
 	inside := rooms{
-		shelf:    shelf{store, seal.NewRoom(hidden.key, o.data, store)},
+		stock:    stock{store, seal.NewRoom(hidden.key, o.data, store)},
 		engine:   eng,
 		account:  accounts,
 		models:   models,

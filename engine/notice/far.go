@@ -152,7 +152,7 @@ type address struct {
 	Secret string `json:"secret,omitempty"`
 }
 
-func sealedName(id chat.PushID) string { return "push:" + string(id) }
+func sealedName(id chat.PushID) string { return kv.PushSecret(id) }
 
 func (f *far) seal(id chat.PushID, a address) ([]byte, error) {
 	text, err := json.Marshal(a)

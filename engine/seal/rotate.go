@@ -26,24 +26,13 @@ func (k *Key) reseal(ctx context.Context, store *kv.Store) error {
 		return nil
 	}
 	return store.Update(ctx, func(tx *kv.Tx) error {
-		names, err := tx.SecretNames()
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			sealed, _, err := tx.Secret(name)
-			if err != nil {
-				return err
-			}
+		return tx.ReplaceSealed(func(name string, sealed []byte) []byte {
 			s, old, err := k.open(name, sealed)
 			if err != nil || !old {
-				continue
+				return nil
 			}
-			if err := tx.PutSecret(name, k.Seal(name, s)); err != nil {
-				return err
-			}
-		}
-		return nil
+			return k.Seal(name, s)
+		})
 	})
 }
 

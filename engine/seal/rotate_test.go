@@ -13,6 +13,11 @@ import (
 	"holdfast/kv/kvtest"
 )
 
+const (
+	pushID   chat.PushID = "0190a000-0000-7000-8000-000000000001"
+	pushUser chat.UserID = "0190a000-0000-7000-8000-000000000002"
+)
+
 // sealedStore is a data directory with its key and three secrets; the last one is sealed under a lost key.
 type sealedStore struct {
 	dir   string
@@ -27,6 +32,13 @@ func newSealedStore(t *testing.T) (*sealedStore, *seal.Key) {
 	s.put(t, k, "one")
 	s.put(t, k, "two")
 	s.put(t, newKey(t, 77), "lost")
+	err := s.store.Update(t.Context(), func(tx *kv.Tx) error {
+		return errors.Join(tx.PutPushSubscription(&chat.PushSubscription{ID: pushID, UserID: pushUser, Name: "phone", Sealed: k.Seal(kv.PushSecret(pushID), chat.NewSecret(canary))}),
+			tx.PutSite("push_vapid", map[string]any{"public": "p", "sealed": k.Seal("push_vapid", chat.NewSecret(canary))}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s, k
 }
 
@@ -69,6 +81,21 @@ func (s *sealedStore) opens(t *testing.T, k *seal.Key) bool {
 			}
 			all = all && err == nil && got.Reveal() == canary+name
 		}
+		p, _, err := tx.PushSubscription(pushUser, pushID)
+		if err != nil {
+			return err
+		}
+		address, wrong := k.Open(kv.PushSecret(pushID), p.Sealed)
+		all = all && wrong == nil && address.Reveal() == canary && p.Name == "phone"
+		var vapid struct {
+			Public string
+			Sealed []byte
+		}
+		if _, err := tx.Site("push_vapid", &vapid); err != nil {
+			return err
+		}
+		private, wrong := k.Open("push_vapid", vapid.Sealed)
+		all = all && wrong == nil && private.Reveal() == canary && vapid.Public == "p"
 		return nil
 	})
 	if err != nil {
