@@ -164,6 +164,7 @@ func (s *Site) Routes() []gate.Route {
 	routes = append(routes, s.agentRoutes()...)
 	routes = append(routes, s.auditRoutes()...)
 	routes = append(routes, s.outboundRoutes()...)
+	routes = append(routes, s.notificationRoutes()...)
 	if s.gallery != nil {
 		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))
 	}

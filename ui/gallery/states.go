@@ -57,6 +57,8 @@ func sections() []section {
 		{"System", systems()},
 		{"Audit", auditChecks()},
 		{"Outbound", outbounds()},
+		{"Notifications", notifications()},
+		{"Turns", turnForms()},
 		{"Opened rows", []specimen{{"Source, difference, output, words", "", []templ.Component{view.RowBody(bodies()["source"]), view.RowBody(bodies()["diffs"]), view.RowBody(bodies()["output"]), view.RowBody(bodies()["lint"]), view.RowBody(bodies()["refused"])}}}},
 	}
 }

@@ -1,0 +1,40 @@
+package gallery
+
+import (
+	"github.com/a-h/templ"
+
+	"holdfast/ui/view"
+)
+
+// notifications are the states of how a person hears of their chats.
+func notifications() []specimen {
+	all := []view.NoticeTarget{
+		{ID: "1", Name: "Firefox on Linux", Host: "updates.push.services.example.net", Last: "22 Nov 14:31"},
+		{ID: "2", Name: "Chrome on Android", Host: "push.example.com", Failed: "The appliance does not call push.example.com:443. An admin must allow it first, on the page System, Outbound."},
+		{ID: "3", Name: "House", Host: "nas.home", Hook: true, Failed: "It answered with status 502.", Failures: 12},
+		{ID: "4", Name: "Build lamp", Host: "192.168.1.40", Hook: true, Tried: true, Last: "22 Nov 14:32"},
+		{ID: "5", Name: "Edge on Windows", Host: "push.example.org"},
+	}
+	var here []templ.Component
+	for _, s := range []view.PushState{view.PushAble, view.PushOn, view.PushDenied, view.PushInsecure, view.PushUnsupported, view.PushUnreachable} {
+		here = append(here, view.PushHere(s))
+	}
+	return []specimen{
+		{"This browser: able, on, denied, insecure, unsupported, unreachable", "", here},
+		{"Nobody, offline", "", []templ.Component{view.NotificationsBody(view.NotificationsPage{Offline: true})}},
+		{"Browsers and webhooks", "", []templ.Component{view.NotificationsBody(view.NotificationsPage{Reached: all})}},
+		{"A new webhook, refused input", "", []templ.Component{view.NotificationsBody(view.NotificationsPage{Hook: view.HookForm{Secret: "hfw_3f9k2J7wQe0mYb1nVc5xZr8tLs4uPd6aGh2jKq9oEiT"}}),
+			view.NotificationsBody(view.NotificationsPage{Problem: "The push service does not know this browser any more; it was removed. Add it again.",
+				Hook: view.HookForm{Name: "House", URL: "nas.home", Error: "An address that begins with http:// or https://."}})}},
+	}
+}
+
+// turnForms are the settings of how Turns go.
+func turnForms() []specimen {
+	return []specimen{
+		{"Saved, for members", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Name the files, the order of the edits and the test that proves each.", Saved: true}),
+			view.DeadlineSection(view.DeadlineForm{Seconds: "300", Fixed: true}), view.PlanningSection(view.PlanningForm{Fixed: true})}},
+		{"Refused input", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Too long", Error: "At most 16 KiB; every request of a planning turn holds it."}),
+			view.DeadlineSection(view.DeadlineForm{Seconds: "soon", Error: "Enter a number of seconds from 1 to 604800, or 0."})}},
+	}
+}
