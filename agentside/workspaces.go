@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +41,8 @@ type Options struct {
 	ContextRoots func() []string
 	// MayCall says whether git may call a host to clone from it; nil lets it call any.
 	MayCall func(ctx context.Context, host string, port int) error
+	// MaxRuntime is how long a process may run whatever it was given, 0 for ever; nil is for ever.
+	MaxRuntime func() time.Duration
 	// Sandbox confines the commands of Workspaces whose profile asks for it; nil confines none.
 	Sandbox *sandbox.Box
 	// Dial reaches the MCP servers that files of Workspaces name; nil runs none.
@@ -177,7 +181,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		w.changes.trees.Close()
 	}
 	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
-		Sandbox: o.Sandbox, Ended: w.changes.touch})
+		Sandbox: o.Sandbox, MaxRuntime: o.MaxRuntime, Ended: w.changes.touch})
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
@@ -240,7 +244,7 @@ func (w *Workspaces) enter(rec chat.WorkspaceRecord, real string) (ws chat.Works
 	held := files.New(files.Options{Dir: real, Temp: w.own.temp, Refused: []string{w.own.data, w.own.state}, Gate: w.gate, Now: w.now,
 		Changed: func() { w.changes.touch(rec.ID) }})
 	opened := &workspace{record: rec, files: held,
-		processes: w.manager.Scope(rec.ID, real, proc.Confinement{Profile: rec.Profile(), Protected: held.Protected}),
+		processes: w.manager.Scope(rec.ID, real, proc.Confinement{Profile: rec.Profile(), Protected: held.Protected, Variables: rec.Made.Variables}),
 		git:       w.git.Repositories(real, func() (<-chan struct{}, func()) { return w.changes.watch(rec.ID) }),
 		context:   func() chat.Context { return w.contexts.of(rec.ID, real) },
 		servers:   func() chat.Servers { return w.contexts.servers(rec.ID, real) }}
@@ -252,11 +256,11 @@ func (w *Workspaces) enter(rec chat.WorkspaceRecord, real string) (ws chat.Works
 
 // same says whether a record is opened as the other was; how a Workspace is used and where it stands opens nothing anew.
 func same(a, b chat.WorkspaceRecord) bool {
-	equal := a.CreatedAt.Equal(b.CreatedAt)
+	equal := a.CreatedAt.Equal(b.CreatedAt) && maps.Equal(a.Made.Variables, b.Made.Variables)
 	for _, r := range []*chat.WorkspaceRecord{&a, &b} {
 		r.CreatedAt, r.UsedAt, r.State, r.Made = time.Time{}, time.Time{}, "", chat.Making{}
 	}
-	return equal && a == b
+	return equal && reflect.DeepEqual(a, b)
 }
 
 func gone(dir string) bool {

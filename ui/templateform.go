@@ -97,7 +97,7 @@ func templateGroups(id string, values, wrong map[string]string) []view.FieldGrou
 			box("allow_members", "People who are no admins", "That lets them, and their models, run commands on this machine.")}},
 		{Title: "Setup", Fields: []view.Field{
 			long("setup", "Command", "Runs once in each new workspace, in its sandbox, before anything else.", 4),
-			long("variables", "Variables of the setup", "NAME=value, one a line. No place for secrets: a model can read them.", 4),
+			long("variables", "Variables", "NAME=value, one a line, for the setup and all commands. No place for secrets: a model can read them.", 4),
 			short("setup_timeout_ms", "At most", "Such as 90s or 20m. Empty: 10m."),
 			box("setup_network", "With network", "The setup reaches the network, whatever the sandbox says.")}},
 		{Title: "Commands", Fields: []view.Field{choice("policy", "Commands", "", policyChoices),

@@ -18,20 +18,22 @@ type startShape struct {
 	Background bool    `json:"background,omitempty"`
 	ReadOnly   bool    `json:"read_only,omitempty"`
 	DeadlineMS int64   `json:"deadline_ms,omitempty"`
+	// Env is refused by an Agent that knows of none.
+	Env map[string]string `json:"env,omitempty"`
 	// Sandbox is the profile, Level what its machine was said to hold it to; an Agent that has no CapSandbox is sent neither.
 	Sandbox chat.Profile      `json:"sandbox,omitempty"`
 	Level   chat.SandboxLevel `json:"sandbox_level,omitempty"`
 }
 
 func shapeOf(s chat.ProcessStart) startShape {
-	return startShape{ID: s.ID, ChatID: s.ChatID, Command: s.Command, Workdir: s.Workdir, Background: s.Background, ReadOnly: s.ReadOnly, DeadlineMS: s.Deadline.Milliseconds(),
+	return startShape{ID: s.ID, ChatID: s.ChatID, Command: s.Command, Workdir: s.Workdir, Background: s.Background, ReadOnly: s.ReadOnly, DeadlineMS: s.Deadline.Milliseconds(), Env: s.Env,
 		Sandbox: s.Profile, Level: s.Level}
 }
 
 // start gives back what shapeOf was made of; a time that is too long to be counted is none. An appliance that names no profile knows of no
 // sandboxes: it asks a person about each command, and expects it to run as it is.
 func (s startShape) start() chat.ProcessStart {
-	out := chat.ProcessStart{ID: s.ID, ChatID: s.ChatID, Command: s.Command, Workdir: s.Workdir, Background: s.Background, ReadOnly: s.ReadOnly}
+	out := chat.ProcessStart{ID: s.ID, ChatID: s.ChatID, Command: s.Command, Workdir: s.Workdir, Background: s.Background, ReadOnly: s.ReadOnly, Env: s.Env}
 	if out.Profile, out.Level = s.Sandbox, s.Level; out.Profile == chat.ProfileDefault {
 		out.Profile = chat.ProfileOff
 	}

@@ -23,4 +23,13 @@ func TestDeadline(t *testing.T) {
 	if err != nil || out.Running || out.Error != "" || out.ExitCode != 0 {
 		t.Errorf("in time: %+v, %v", out, err)
 	}
+	// The site's own bound is the lower one, or not.
+	b.manager.opts.MaxRuntime = func() time.Duration { return 50 * time.Millisecond }
+	for _, given := range []time.Duration{0, time.Hour} {
+		info := b.start(chat.ProcessStart{Command: "sleep 1000", Deadline: given})
+		out, err := b.scope.Output(t.Context(), info.ChatID, info.ID, 0, time.Minute)
+		if err != nil || out.Running || !strings.Contains(out.Error, "longer than the 50ms") {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"holdfast/agentside/sandbox"
@@ -27,7 +28,7 @@ func (m *Manager) lead(p *process, argv []string, out *os.File) error {
 
 // leadWith starts it with streams of its own, and with variables beside those of commands.
 func (m *Manager) leadWith(p *process, argv []string, std streams, more []string) error {
-	env := append(environ(m.opts.Environ, p.req, p.dir), more...)
+	env := append(environ(runtime.GOOS == "windows", m.opts.Environ, p.scope.confine.Variables, p.req, p.dir), more...)
 	profile := p.profile()
 	p.leader.holds = m.opts.Sandbox.Report(profile)
 	if is := m.opts.Sandbox.Report(chat.ProfileWorkspace).Level; p.req.Level != "" && p.req.Level != is {

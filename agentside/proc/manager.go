@@ -45,6 +45,8 @@ type Options struct {
 	Now func() time.Time
 	// Sandbox confines the commands of Scopes that have a profile; nil confines none.
 	Sandbox *sandbox.Box
+	// MaxRuntime is how long a process may run whatever it was given, 0 for ever; nil is for ever.
+	MaxRuntime func() time.Duration
 	// Ended is told of a Workspace whose process has ended, and must not wait; may be nil.
 	Ended func(chat.WorkspaceID)
 	// giveUp and grace are the times of that name; 0 is the default.
@@ -109,6 +111,9 @@ func (o Options) filled() Options {
 	if o.Ended == nil {
 		o.Ended = func(chat.WorkspaceID) {}
 	}
+	if o.MaxRuntime == nil {
+		o.MaxRuntime = func() time.Duration { return 0 }
+	}
 	o.giveUp, o.grace = cmp.Or(o.giveUp, giveUp), cmp.Or(o.grace, grace)
 	return o
 }
@@ -124,6 +129,8 @@ type Scope struct {
 // Confinement is how the commands of a Scope are confined. The zero value confines nothing.
 type Confinement struct {
 	Profile chat.Profile
+	// Variables are in the environment of each.
+	Variables map[string]string
 	// Protected gives the paths below the directory that commands may only read; nil is none.
 	Protected func() []string
 }
@@ -197,7 +204,7 @@ func (m *Manager) begin(p *process) {
 }
 
 func digest(req chat.ProcessStart) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t %t %d %q", req.Command, req.Workdir, req.Background, req.ReadOnly, req.Deadline, req.Profile))
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %t %t %d %q %q", req.Command, req.Workdir, req.Background, req.ReadOnly, req.Deadline, req.Profile, req.Env))
 }
 
 // list gives the processes of a Workspace and Chat ("" is all), running first, newest start first.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -47,7 +48,7 @@ func (m *Manager) launch(p *process) error {
 	if err != nil {
 		return err
 	}
-	argv := []string{Shell(m.opts.Environ), "-c", p.req.Command}
+	argv := commandLine(runtime.GOOS, m.opts.Environ, p.req.Command)
 	p.startedAt = m.opts.Now()
 	err = m.lead(p, argv, w)
 	err = errors.Join(err, w.Close())
@@ -98,10 +99,11 @@ func cause(err error) error {
 func (m *Manager) run(p *process, r *os.File) {
 	copied := make(chan error, 1)
 	go func() { copied <- m.copyOutput(p, r) }()
-	isOver := m.limit(p)
+	most := m.runtime(p)
+	isOver := m.limit(p, most)
 	end := p.leader.wait()
 	if isOver() {
-		end.err = "It ran longer than the " + p.req.Deadline.String() + " it was given, and was ended."
+		end.err = "It ran longer than the " + most.String() + " it was given, and was ended."
 	}
 	// Whoever else holds the pipe must not keep the reader for longer.
 	late := time.NewTimer(m.opts.giveUp)
@@ -125,14 +127,23 @@ func (m *Manager) run(p *process, r *os.File) {
 	}
 }
 
+// runtime is how long a process may run: what it was given, at most what the site allows; 0 is for ever.
+func (m *Manager) runtime(p *process) time.Duration {
+	given, most := p.req.Deadline, m.opts.MaxRuntime()
+	if most > 0 && (given <= 0 || most < given) {
+		return most
+	}
+	return given
+}
+
 // limit ends a process whose time is over. The func, called once when the leader has ended, says whether that was why.
-func (m *Manager) limit(p *process) (isOver func() bool) {
-	if p.req.Deadline <= 0 {
+func (m *Manager) limit(p *process, most time.Duration) (isOver func() bool) {
+	if most <= 0 {
 		return func() bool { return false }
 	}
 	ended, over := make(chan struct{}), make(chan bool, 1)
 	go func() {
-		late := time.NewTimer(p.req.Deadline)
+		late := time.NewTimer(most)
 		defer late.Stop()
 		select {
 		case <-ended:

@@ -53,7 +53,7 @@ type Template struct {
 	// TTLMS is how long a Workspace may be idle before it is stopped, 0 for ever. Autostop false: it never is.
 	TTLMS    int64 `json:"ttl_ms"`
 	Autostop bool  `json:"autostop"`
-	// Variables are in the environment of Setup. They are no place for secrets.
+	// Variables are in the environment of Setup and of all later commands. They are no place for secrets.
 	Variables map[string]string `json:"variables"`
 	// Policy is PolicyAsk or PolicyTrusted. Sandbox is the profile of its commands.
 	Policy    string    `json:"policy"`
@@ -132,6 +132,8 @@ type Making struct {
 	// Setup is the whole script as it was when somebody agreed to it.
 	Setup          string `json:"setup,omitempty"`
 	SetupTimeoutMS int64  `json:"setup_timeout_ms,omitempty"`
+	// Variables are in the environment of its commands.
+	Variables map[string]string `json:"variables,omitempty"`
 	// Log is the end of what making and setup said.
 	Log string `json:"log,omitempty"`
 	// Deadline is when the Workspace is stopped unless it is used before, zero for never. It is worked out and not stored.

@@ -242,6 +242,8 @@ type ProcessStart struct {
 	Profile Profile
 	// Level is what the machine was said to hold a confined command to: one that holds it to another refuses; "" takes what it is.
 	Level SandboxLevel
+	// Env is added to its environment and wins over what stands there.
+	Env map[string]string
 	// Deadline is how long it may run: then it is terminated, and killed after five seconds. 0 is without end.
 	Deadline time.Duration
 }

@@ -128,7 +128,7 @@ func (r *Room) Reserve(tx *kv.Tx, p chat.Principal, in MakeInput) (chat.Workspac
 	now := r.now().UTC()
 	w := chat.WorkspaceRecord{ID: chat.WorkspaceID(id.String()), OwnerID: p.UserID, Name: name, Kind: chat.WorkspaceLocal, CreatedAt: now, UsedAt: now,
 		Trusted: t.Policy == chat.PolicyTrusted, Sandbox: chat.Profile(t.Sandbox), State: chat.WorkspaceCreating, Made: chat.Making{TemplateID: t.ID, Kind: t.Kind, Source: t.Source,
-			ChatID: in.ChatID, Parent: t.Directory, Branch: branch, Setup: Script(*t), SetupTimeoutMS: t.SetupTimeoutMS}}
+			ChatID: in.ChatID, Parent: t.Directory, Branch: branch, Setup: Script(*t), SetupTimeoutMS: t.SetupTimeoutMS, Variables: t.Variables}}
 	return w, tx.PutWorkspace(&w)
 }
 

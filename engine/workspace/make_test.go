@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"holdfast/engine/chat"
 )
@@ -221,6 +222,12 @@ func TestSetupFailsAndIsTriedAgain(t *testing.T) {
 	place, err := s.room.Open(t.Context(), w.ID)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := place.Processes().Start(t.Context(), chat.ProcessStart{ID: "p", ChatID: "c2", Command: "printenv WHO"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := place.Processes().Output(t.Context(), "c2", "p", 0, time.Minute); err != nil || out.Output != "it's me\n" {
+		t.Errorf("a command has %q, %v", out.Output, err)
 	}
 	if list, err := place.Processes().List(t.Context(), "c1"); err != nil || len(list) != 0 {
 		t.Errorf("a chat sees %v, %v", list, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -105,7 +106,7 @@ func TestCreate(t *testing.T) {
 	}
 	// The same place under another name, and with trust asked for: the one that is there, as it is.
 	again := s.create(t, CreateInput{Directory: link + "/", Name: "other", Trusted: true})
-	if !again.Existing || again.Workspace != w {
+	if !again.Existing || !reflect.DeepEqual(again.Workspace, w) {
 		t.Errorf("%+v, want %+v", again, w)
 	}
 	theirs, err := s.Create(t.Context(), other, CreateInput{Kind: "local", Directory: dir, Name: " mine ", Trusted: true})
@@ -113,7 +114,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("another owner: %+v, %v", theirs, err)
 	}
 	list, err := s.List(t.Context(), admin, ListInput{})
-	if err != nil || len(list) != 1 || list[0] != w {
+	if err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], w) {
 		t.Errorf("list %+v, %v", list, err)
 	}
 }
@@ -183,7 +184,7 @@ func TestBaseName(t *testing.T) {
 		"/home/a/shop": "shop", "/": "/", "/x/\x01\x02": "workspace", "/x/a\nb": "ab", "/x/\xff": "workspace",
 		"/x/" + strings.Repeat("é", 90): strings.Repeat("é", maxName),
 	} {
-		if got := baseName(in); got != want {
+		if got := baseName(in); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q gives %q, want %q", in, got, want)
 		}
 	}
@@ -196,10 +197,10 @@ func TestUpdate(t *testing.T) {
 	got, err := s.Update(t.Context(), admin, UpdateInput{ID: w.ID, Name: &name, Trusted: &yes})
 	want := w
 	want.Name, want.Trusted = "till", true
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if stored, err := s.Get(t.Context(), admin, GetInput{w.ID}); err != nil || stored != want {
+	if stored, err := s.Get(t.Context(), admin, GetInput{w.ID}); err != nil || !reflect.DeepEqual(stored, want) {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
 	// The owner may rename even as a member, but not trust, nor take trust away.

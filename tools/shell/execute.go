@@ -143,6 +143,14 @@ func (w watched) start(ctx context.Context, ordered order) (chat.ProcessInfo, er
 	return w.processes().Start(ctx, req)
 }
 
+// alone warns of what everybody tries first with a server: to reach it from the next command.
+func alone(info chat.ProcessInfo) string {
+	if s := confinement(info); s.Level != chat.SandboxFull || s.Profile == chat.ProfileNetwork || s.Profile == chat.ProfileOff {
+		return ""
+	}
+	return "no other command can reach its ports, because the sandbox gives each command a network of its own; to try a server, run it and its client in one command"
+}
+
 // confinement is what a Workspace says of a process; one that says nothing confines nothing.
 func confinement(info chat.ProcessInfo) chat.Sandbox {
 	if info.Sandbox.Level == "" {
@@ -153,7 +161,7 @@ func confinement(info chat.ProcessInfo) chat.Sandbox {
 
 func (e execute) inBackground(w watched, ordered order, info chat.ProcessInfo) chat.Result {
 	return answer.Of(
-		executeResult{Success: true, Note: notes(ordered.note, "started in the background; read its output with process_output"),
+		executeResult{Success: true, Note: notes(ordered.note, "started in the background; read its output with process_output", alone(info)),
 			BackgroundProcessID: w.id, Sandbox: confinement(info)},
 		chat.ExecuteDetail{Command: ordered.command, Workdir: info.Workdir, ProcessID: w.id, Running: true, Background: true,
 			ExitCode: -1})
@@ -189,7 +197,7 @@ func (e execute) inForeground(ctx context.Context, w watched, ordered order, inf
 	case out.Running:
 		r.Success, r.ExitCode, r.ProcessID = false, -1, w.id
 		r.Error = "command still running after " + durationText(ordered.timeout)
-		r.Note = notes(r.Note, "it goes on; use process_output to wait for it or process_signal to stop it")
+		r.Note = notes(r.Note, "it goes on; use process_output to wait for it or process_signal to stop it", alone(info))
 	default:
 		r.Error = ending(out.ProcessInfo)
 	}
