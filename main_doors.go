@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/audit"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
+	"holdfast/engine/mcp"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
@@ -44,8 +45,14 @@ type rooms struct {
 	usage    *usage.Room
 	runs     *runlog.Room
 	notice   *notice.Room
-	outbound *outbound.Room
+	outside  outside
 	contexts *snapshot.Room
+}
+
+// outside are the rooms that reach beyond the machine.
+type outside struct {
+	outbound *outbound.Room
+	mcp      *mcp.Room
 }
 
 // routes are the pages and the API over the guarded rooms, at the address they are listened to.
@@ -65,8 +72,9 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Health:     health.NewGuarded(health.New(r.store), guard),
 		Keys:       seal.NewGuarded(r.keys, guard),
 		Audit:      audit.NewGuarded(audit.New(r.store, log), guard),
-		Outbound:   outbound.NewGuarded(r.outbound, guard),
+		Outbound:   outbound.NewGuarded(r.outside.outbound, guard),
 		Contexts:   snapshot.NewGuarded(r.contexts, guard),
+		MCP:        mcp.NewGuarded(r.outside.mcp, guard),
 		Log:        log,
 		Dev:        o.develop.gallery,
 		Assets:     o.develop.assets,
@@ -93,6 +101,8 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Keys:          forPages.Keys,
 		Outbound:      forPages.Outbound,
 		Contexts:      forPages.Contexts,
+		MCP:           forPages.MCP,
+		FinishSignIn:  r.outside.mcp.Finish,
 		Log:           log,
 		Version:       version,
 		Configuration: o.live.all,

@@ -81,15 +81,16 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	spaces := workspace.New(store, places, time.Now)
 	agents := agent.New(store, time.Now)
 	spaces.LogTo(log)
-	costs := usage.New(store, log, time.Now)
-	find := search.New(search.Options{Store: store, Log: log})
+	costs, find := usage.New(store, log, time.Now), search.New(search.Options{Store: store, Log: log})
 	told := notice.New(metrics, time.Now())
 	told.Reach(o.live.pushes(store, hidden, log))
+	servers, source := o.mcpServers(store, hidden, log)
 	eng := engine.New(engine.Options{
 		Store:       store,
 		Model:       runlog.Record(calls, asked.Log),
 		Traced:      asked.Trace,
 		Tools:       toolSet,
+		Servers:     source,
 		Configs:     model.Resolve,
 		Workspaces:  spaces.Open,
 		Spaces:      spaces,
@@ -131,7 +132,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		usage:    costs,
 		runs:     asked.room,
 		notice:   told,
-		outbound: o.live.outbound,
+		outside:  outside{outbound: o.live.outbound, mcp: servers},
 		contexts: contexts,
 	}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {

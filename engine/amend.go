@@ -19,6 +19,7 @@ type AmendInput struct {
 	ModelConfigID   *chat.ModelConfigID
 	ReasoningEffort *string
 	PlanMode        *string
+	MCPServerIDs    *[]string
 	Archived        *bool
 }
 
@@ -71,6 +72,9 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	if in.ModelConfigID != nil {
 		c.ModelConfigID = *in.ModelConfigID
 	}
+	if in.MCPServerIDs != nil {
+		c.MCPServerIDs = *in.MCPServerIDs
+	}
 	moved := in.WorkspaceID != nil && *in.WorkspaceID != c.WorkspaceID
 	if moved && len(c.Outstanding) > 0 {
 		// What a person allows runs where its card said.
@@ -83,7 +87,7 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 		c.Diff = e.feed.diffs.known(c.WorkspaceID)
 	}
 	// Only what is set is checked: a Chat whose model or folder has gone can still be renamed and archived.
-	named := chat.Chat{OwnerID: c.OwnerID}
+	named := chat.Chat{OwnerID: c.OwnerID, MCPServerIDs: idsOf(in.MCPServerIDs)}
 	if in.ModelConfigID != nil {
 		named.ModelConfigID = c.ModelConfigID
 	}

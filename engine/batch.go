@@ -80,7 +80,11 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 			refuse(chat.TextBadArgs(name, "the arguments are not a JSON object", string(p.def.Schema)))
 			continue
 		}
-		args, problem := argument.Prepare(p.def, c.Args)
+		raw := c.Args
+		if cleaner, ok := p.tool.(chat.ArgumentCleaner); ok {
+			raw = cleaner.CleanArguments(raw)
+		}
+		args, problem := argument.Prepare(p.def, raw)
 		if problem != "" {
 			refuse(chat.TextBadArgs(name, problem, string(p.def.Schema)))
 			continue

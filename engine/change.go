@@ -51,6 +51,8 @@ type insertion struct {
 type turnSettings struct {
 	effort string
 	plan   *string
+	// servers are the MCP servers of the Chat from now on.
+	servers *[]string
 }
 
 // changed is what a change led to. owner is the lease before it, nil without one.
@@ -311,7 +313,7 @@ func (e *Engine) insert(tx *kv.Tx, c *chat.Chat, m chat.Move, in *insertion) err
 		return err
 	}
 	q := &chat.QueuedMessage{ID: id, ChatID: c.ID, CreatedBy: in.message.CreatedBy, CreatedAt: in.message.CreatedAt,
-		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.set.effort, PlanMode: in.set.plan, Content: msg.Content, Urgent: urgent}
+		ModelConfigID: in.message.ModelConfigID, ReasoningEffort: in.set.effort, PlanMode: in.set.plan, MCPServerIDs: in.set.servers, Content: msg.Content, Urgent: urgent}
 	in.queued = q
 	return putQueue(tx, c, enqueue(queue, q))
 }
@@ -345,7 +347,7 @@ func (e *Engine) take(tx *kv.Tx, c *chat.Chat) error {
 	}
 	msg := chat.Message{ChatID: c.ID, CreatedBy: head.CreatedBy, CreatedAt: e.now().UTC(), Role: chat.RoleUser, Content: head.Content,
 		ModelConfigID: head.ModelConfigID, ContentVersion: 1}
-	return e.appendUser(tx, c, &msg, turnSettings{effort: head.ReasoningEffort, plan: head.PlanMode})
+	return e.appendUser(tx, c, &msg, turnSettings{effort: head.ReasoningEffort, plan: head.PlanMode, servers: head.MCPServerIDs})
 }
 
 // appendUser appends a user Message that starts a Turn.
@@ -361,6 +363,9 @@ func (e *Engine) appendUser(tx *kv.Tx, c *chat.Chat, msg *chat.Message, set turn
 	}
 	if set.plan != nil {
 		c.PlanMode = *set.plan
+	}
+	if set.servers != nil {
+		c.MCPServerIDs = *set.servers
 	}
 	c.LastError = nil
 	c.Turn = chat.Turn{UserMessage: msg.ID, StartedAt: e.now().UTC()}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/mcp"
 	"holdfast/engine/prompt"
 	"holdfast/engine/quick"
 	"holdfast/kv"
@@ -26,6 +27,8 @@ type CreateInput struct {
 	ReasoningEffort string
 	Labels          map[string]string
 	PlanMode        string
+	// MCPServerIDs are the Chat's MCP servers; nil are those that are preselected.
+	MCPServerIDs *[]string
 	// ClientTools are run by the program that makes the Chat.
 	ClientTools []chat.ClientTool
 	Key         string `json:"-"`
@@ -72,6 +75,9 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		c = &chat.Chat{ID: id, OwnerID: p.UserID, RootID: id, Title: strings.TrimSpace(in.Title), WorkspaceID: in.WorkspaceID,
 			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode,
 			ClientTools: in.ClientTools}
+		if c.MCPServerIDs, err = chosenServers(tx, in.MCPServerIDs); err != nil {
+			return err
+		}
 		attached, err := e.attachFirst(tx, c, in, content)
 		if err != nil {
 			return err
@@ -157,6 +163,9 @@ func (e *Engine) checkReferences(tx *kv.Tx, c *chat.Chat) (refused, err error) {
 		if !found || w.OwnerID != c.OwnerID {
 			return chat.Invalid("workspace_id", "There is no such workspace."), nil
 		}
+	}
+	if refused, err := mcp.Known(tx, c.MCPServerIDs); refused != nil || err != nil {
+		return refused, err
 	}
 	if c.ModelConfigID != "" {
 		if !isID(c.ModelConfigID) {

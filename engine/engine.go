@@ -20,6 +20,8 @@ type Options struct {
 	// Model makes the calls, with retries and guards already around it.
 	Model chat.Model
 	Tools Tools
+	// Servers gives each Turn the Tools of MCP servers; may be nil.
+	Servers chat.ToolSource
 	// ExclusiveToolNames are Tools that run only when a model calls them by themselves. An empty set changes nothing.
 	ExclusiveToolNames []string
 	// Configs resolves model configs; Workspaces opens workspaces by id.
@@ -141,6 +143,7 @@ type ports struct {
 	seats       chat.Seats
 	foundTools  func(context.Context, chat.ModelConfigID, string) error
 	spaces      *workspace.Room
+	servers     chat.ToolSource
 	traces      *traces
 }
 
@@ -160,7 +163,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
-			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces, traces: &traces{hand: o.Traced}},
+			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces, servers: o.Servers, traces: &traces{hand: o.Traced}},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.makeTools(), e.personTools(), e.agentTools(), skill.Tools())}
 	e.feed = newFeed()

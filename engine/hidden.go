@@ -27,6 +27,8 @@ type offer struct {
 	defs, base []chat.ToolDef
 	// hidden stays the same until the Turn ends, as base does.
 	hidden []chat.ToolDef
+	// servers are the Tools of MCP servers.
+	servers serverTools
 }
 
 // hide takes the Tools of servers out of what is offered and puts find_tools in their place, if they would take too much of the window.

@@ -40,7 +40,7 @@ func (t *turn) allows(d chat.ToolDef) bool {
 	case chat.ModeExplore:
 		return reads && !rootTools[d.Name]
 	case chat.ModePlan:
-		return reads || planTools[d.Name]
+		return reads || planTools[d.Name] || d.InPlan
 	}
 	return d.Name != toolPlan
 }

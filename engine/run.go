@@ -70,6 +70,7 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 	defer r.e.meters.running.Add(-1)
 	err := r.guarded(c)
 	r.leavePlace()
+	r.closeServers()
 	r.save.end()
 	r.pace.begin()
 	r.end(err)
@@ -132,6 +133,7 @@ func (r *run) begin(c *chat.Chat) error {
 	if err != nil {
 		return err
 	}
+	collect := r.openServers()
 	if err = r.openPlace(); err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (r *run) begin(c *chat.Chat) error {
 	}
 	t.extra.exclusive = r.e.ports.exclusive
 	r.addAdvisor()
-	if err = r.addServers(); err != nil {
+	if err = r.addServerTools(collect); err != nil {
 		return err
 	}
 	r.offerTools()

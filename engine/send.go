@@ -23,7 +23,9 @@ type SendInput struct {
 	ReasoningEffort string
 	// PlanMode is "" or "plan"; nil leaves the Chat's own.
 	PlanMode *string
-	Busy     string
+	// MCPServerIDs are the Chat's MCP servers from this Message on; nil leaves them.
+	MCPServerIDs *[]string
+	Busy         string
 	// Answers names the question or plan that this is the answer to; "" for any Message. One that was answered is refused.
 	Answers string
 	Key     string `json:"-"`
@@ -60,7 +62,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	if err != nil {
 		return SendOutput{}, err
 	}
-	ins := &insertion{set: turnSettings{effort: in.ReasoningEffort, plan: in.PlanMode}, message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser,
+	ins := &insertion{set: turnSettings{effort: in.ReasoningEffort, plan: in.PlanMode, servers: in.MCPServerIDs}, message: chat.Message{CreatedBy: p.UserID, CreatedAt: e.now().UTC(), Role: chat.RoleUser,
 		Content: content, ModelConfigID: in.ModelConfigID, ContentVersion: 1}}
 	if rec != nil {
 		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued, Warnings: ins.warnings} }
@@ -74,7 +76,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 			if err := e.limited(tx, p.UserID); err != nil {
 				return chat.Event{}, err
 			}
-			refused, err := e.checkReferences(tx, &chat.Chat{ModelConfigID: in.ModelConfigID})
+			refused, err := e.checkReferences(tx, &chat.Chat{ModelConfigID: in.ModelConfigID, MCPServerIDs: idsOf(in.MCPServerIDs)})
 			return chat.Event{Kind: kind}, errors.Join(refused, err)
 		}})
 	done(err)

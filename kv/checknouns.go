@@ -53,6 +53,7 @@ func (c *checker) nouns() error {
 			}
 		}),
 		c.agents(),
+		c.mcpServers(),
 		c.outbound(),
 		c.pushes(),
 		c.audits(),

@@ -89,14 +89,19 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 		return errors.Join(err, err2, tx.PutQueue(c, q), tx.PutChat(c))
 	})
 	update(t, s, func(tx *Tx) error {
-		_, err := tx.AddOutbound(&chat.OutboundEntry{Host: "example.org"})
-		return errors.Join(err, indexSome(tx, owner, damagedChat.ID))
+		server := &chat.MCPServer{ID: newID[chat.MCPServerID](), Slug: "s"}
+		return errors.Join(putOutbound(tx), tx.PutMCPServer(server), tx.PutMCPPins(&chat.MCPPins{ServerID: server.ID}), indexSome(tx, owner, damagedChat.ID))
 	})
 	mustBeClean(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return owner, damagedChat, otherChat
+}
+
+func putOutbound(tx *Tx) error {
+	_, err := tx.AddOutbound(&chat.OutboundEntry{Host: "example.org"})
+	return err
 }
 
 type storedRecord struct {

@@ -54,8 +54,10 @@ const (
 	bOutbound    bucket = 35 // number 8                      JSON OutboundEntry; numbers from the Messages' sequence
 	bPush        bucket = 36 // user 16 | subscription 16     JSON PushSubscription
 	bAudit       bucket = 37 // number 8                      hash 32 | JSON Audit; the ends of the chain stand in meta, under audit
+	bMCPServer   bucket = 38 // MCP server 16                 JSON MCPServer
+	bMCPPins     bucket = 39 // MCP server 16                 JSON MCPPins
 
-	lastBucket = bAudit
+	lastBucket = bMCPPins
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -64,6 +66,7 @@ var bucketNames = [lastBucket + 1]string{
 	bToken: "token", bSession: "session", bLoginCode: "logincode", bWorkspace: "workspace", bModelConfig: "modelconfig", bSite: "site",
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
 	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
+	bMCPServer: "mcpserver", bMCPPins: "mcppins",
 	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
 	bAudit: "audit",

@@ -57,6 +57,12 @@ func (c *checker) siteValue(key []byte, r record) {
 		c.add(bSite, key, "the secret is empty")
 	}
 	id, owned := strings.CutPrefix(string(name), modelConfigSecrets)
+	bucket, what := bModelConfig, "a model config"
+	if !owned {
+		id, owned = strings.CutPrefix(string(name), mcpServerSecrets)
+		id, _, _ = strings.Cut(id, "/")
+		bucket, what = bMCPServer, "an MCP server"
+	}
 	if !owned {
 		return
 	}
@@ -65,11 +71,11 @@ func (c *checker) siteValue(key []byte, r record) {
 		c.add(bSite, key, "the secret belongs to %q, which is no id", id)
 		return
 	}
-	old, err := c.tx.t.raw(bModelConfig, owner[:])
+	old, err := c.tx.t.raw(bucket, owner[:])
 	if c.damage(err) {
 		return
 	}
 	if old == nil {
-		c.add(bSite, key, "the secret belongs to a model config that is gone")
+		c.add(bSite, key, "the secret belongs to %s that is gone", what)
 	}
 }

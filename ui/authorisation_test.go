@@ -17,6 +17,7 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
+	"holdfast/engine/mcp"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
@@ -49,6 +50,7 @@ var commands = map[rule]map[string]string{
 	anybody: {
 		"engine":    "List WatchList Overview Families Swap",
 		"account":   "Me",
+		"mcp":       "List Get",
 		"model":     "List Get Status Installed Threshold",
 		"notice":    "Follow Since Reached",
 		"runlog":    "Setting",
@@ -62,6 +64,7 @@ var commands = map[rule]map[string]string{
 		"engine":    "Create Import",
 		"account":   "ChangePassword",
 		"file":      "Upload",
+		"mcp":       "Connect Disconnect",
 		"model":     "SetThreshold",
 		"notice":    "Subscribe AddHook Remove Try",
 		"snapshot":  "SetRefresh",
@@ -74,10 +77,12 @@ var commands = map[rule]map[string]string{
 		"health":   "Report",
 		"outbound": "Report",
 		"usage":    "Overall Users",
+		"mcp":      "Tools",
 	},
 	adminsWrite: {
 		"agent":     "Enrol Revoke",
 		"account":   "CreateUser UpdateUser DeleteUser",
+		"mcp":       "Create Update Delete Test Accept",
 		"model":     "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"outbound":  "SetMode Allow Forget",
 		"runlog":    "SetSetting",
@@ -160,8 +165,8 @@ func guarded(record func(context.Context, chat.Audit)) map[string]reflect.Value 
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "agent": agent.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"audit": audit.NewGuarded(nil, g), "health": health.NewGuarded(nil, g),
 		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "outbound": outbound.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "seal": seal.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
-		"snapshot": snapshot.NewGuarded(nil, g),
-		"usage":    usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
+		"snapshot": snapshot.NewGuarded(nil, g), "mcp": mcp.NewGuarded(nil, g),
+		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
+	"holdfast/engine/mcp"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
@@ -49,6 +50,7 @@ type Options struct {
 	Keys       *seal.Guarded
 	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
+	MCP        *mcp.Guarded
 	Log        *slog.Logger
 	Dev        bool
 	Assets     string

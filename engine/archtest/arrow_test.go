@@ -16,7 +16,7 @@ type arrow struct {
 
 // commandRooms are the nouns beside the Turn. They stand on the store and the dictionary; the engine and ui know them.
 var commandRooms = []string{"engine/account", "engine/model", "engine/site", "engine/usage", "engine/search", "engine/workspace", "engine/file",
-	"engine/runlog", "engine/health", "engine/notice", "engine/snapshot", "engine/agent", "engine/outbound", "engine/audit", "engine/seal"}
+	"engine/runlog", "engine/health", "engine/notice", "engine/snapshot", "engine/agent", "engine/mcp", "engine/outbound", "engine/audit", "engine/seal"}
 
 var arrowTable = []arrow{
 	{"engine/chat", nil, "the dictionary: everybody imports it, so it imports nobody"},

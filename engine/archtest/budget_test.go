@@ -121,6 +121,7 @@ func functionLines(t *tree) []measure {
 
 // records are structs with methods that are shapes of data all the same; their fields are the shape.
 var records = map[string]string{
+	"engine/mcp.Fields":            "a wire record: what an admin may set of an MCP server",
 	"engine/model.Fields":          "a wire record: what a person may set of a Model config",
 	"engine/chat.ModelConfig":      "a stored record: its methods read it and change nothing",
 	"engine/ollama/scripted.Model": "a script: each field is a way in which a model can behave",

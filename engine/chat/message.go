@@ -135,7 +135,9 @@ type QueuedMessage struct {
 	ReasoningEffort string        `json:"reasoning_effort,omitempty"`
 	// PlanMode is set together with the Message; nil leaves the Chat's own.
 	PlanMode *string `json:"plan_mode,omitempty"`
-	Content  []Part  `json:"content"`
+	// MCPServerIDs are chosen together with the Message; nil leaves the Chat's own.
+	MCPServerIDs *[]string `json:"mcp_server_ids,omitempty"`
+	Content      []Part    `json:"content"`
 	// Urgent ones (sent with interrupt) stand before all plain ones.
 	Urgent bool `json:"urgent,omitempty"`
 }

@@ -43,6 +43,8 @@ type ToolDef struct {
 	Client bool `json:"-"`
 	// Server is the MCP server that the Tool comes from, as its name begins; "" for all others. Such Tools may be hidden behind find_tools.
 	Server string `json:"-"`
+	// InPlan: an admin lets the Tool's server be used in plan mode.
+	InPlan bool `json:"-"`
 }
 
 // Env is what one Call may use. The engine makes one per Call.

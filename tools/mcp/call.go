@@ -32,7 +32,7 @@ type Answer struct {
 // Call makes one call. args is a JSON object. Every failure is an *Error; an answer of the server that it failed is an Answer.
 func (c *Conn) Call(ctx context.Context, name string, args json.RawMessage) (Answer, error) {
 	if trimmed := bytes.TrimSpace(args); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(args) {
-		return Answer{}, &Error{Broken, "the arguments are no JSON object; nothing was sent"}
+		return Answer{}, &Error{Kind: Broken, Detail: "the arguments are no JSON object; nothing was sent"}
 	}
 	// Not a deadline: the library would end a little before it, with an error of its own.
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -73,22 +73,22 @@ func (c *Conn) read(raw []byte) (Answer, error) {
 		IsError    bool            `json:"isError"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return Answer{}, &Error{Broken, "the answer of the tool cannot be read"}
+		return Answer{}, &Error{Kind: Broken, Detail: "the answer of the tool cannot be read"}
 	}
 	if result.Type == "input_required" {
-		return Answer{}, &Error{Refused, "the tool asks the person for more, which is not offered here"}
+		return Answer{}, &Error{Kind: Refused, Detail: "the tool asks the person for more, which is not offered here"}
 	}
 	out := Answer{IsError: result.IsError}
 	var texts []string
 	if len(result.Content) > 0 && !bytes.Equal(result.Content, []byte("null")) {
 		d := json.NewDecoder(bytes.NewReader(result.Content))
 		if open, err := d.Token(); err != nil || open != json.Delim('[') {
-			return Answer{}, &Error{Broken, "the content of the answer is no list"}
+			return Answer{}, &Error{Kind: Broken, Detail: "the content of the answer is no list"}
 		}
 		for d.More() {
 			var p part
 			if err := d.Decode(&p); err != nil {
-				return Answer{}, &Error{Broken, "a part of the answer cannot be read"}
+				return Answer{}, &Error{Kind: Broken, Detail: "a part of the answer cannot be read"}
 			}
 			if text, ok := out.take(p); ok {
 				texts = append(texts, text)

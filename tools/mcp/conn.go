@@ -55,7 +55,7 @@ func Dial(ctx context.Context, server Server, limits Limits) (*Conn, error) {
 func (c *Conn) connect(ctx, life context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &Error{Broken, "it made the client fail"}
+			err = &Error{Kind: Broken, Detail: "it made the client fail"}
 		}
 	}()
 	t, err := c.transport(life)
@@ -110,14 +110,14 @@ func (c *Conn) transport(life context.Context) (transport.Interface, error) {
 	case Stdio:
 		p, err := c.server.Start(life)
 		if err != nil {
-			return nil, &Error{Unreachable, Line(c.server.hide(err.Error()), 300)}
+			return nil, &Error{Kind: Unreachable, Detail: Line(c.server.hide(err.Error()), 300)}
 		}
 		c.program = newProgram(p, c)
 		t := transport.NewIO(c.program, p.Stdin, noLog{})
 		transport.WithCommandLogger(quiet)(t)
 		return ioTap{t, c}, nil
 	}
-	return nil, &Error{Broken, fmt.Sprintf("the transport %q is not known", c.server.Transport)}
+	return nil, &Error{Kind: Broken, Detail: fmt.Sprintf("the transport %q is not known", c.server.Transport)}
 }
 
 // merged is what was seen of a request and of the stream that carries its answer.
@@ -130,6 +130,9 @@ func (c *Conn) merged(w *watch) outcome {
 // ask makes one request through the library, which may do what it wants with its own answers.
 func (c *Conn) ask(ctx context.Context, request func(context.Context) error) (saw outcome, failed *Error) {
 	w := &watch{}
+	if c.life.Err() != nil && ctx.Err() == nil {
+		return outcome{}, &Error{Kind: Closed, Unsent: true}
+	}
 	// Over SSE the library waits on when the stream with the answers is gone.
 	bound, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,7 +140,7 @@ func (c *Conn) ask(ctx context.Context, request func(context.Context) error) (sa
 	err := func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				err = &Error{Broken, "it made the client fail"}
+				err = &Error{Kind: Broken, Detail: "it made the client fail"}
 			}
 		}()
 		return request(context.WithValue(bound, seenKey{}, w))
@@ -157,6 +160,8 @@ func (c *Conn) Changed() bool { return c.changed.Swap(false) }
 
 // Close ends the connection: calls that run fail, a program is made to end. It takes at most the times of Limits.
 func (c *Conn) Close() error {
+	// What waits ends as closed, whatever its transport says of it.
+	c.end()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -173,9 +178,7 @@ func (c *Conn) Close() error {
 	}
 	select {
 	case <-done:
-		c.end()
 	case <-t.C:
-		c.end()
 	}
 	return nil
 }

@@ -12,4 +12,7 @@
 //   - Close of a program closes its input, terminates it after 2 s and kills it after 2 s more
 //
 // Credentials of a Server go out to its own origin alone, also behind a redirect, and are taken out of what a server says.
+//
+// Source is the chat.ToolSource over the servers that an appliance's admins have configured: names, lists, accepted definitions, arguments and
+// Results follow tools.md there. A program beside a workspace's files needs Dial and Conn alone.
 package mcp

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+
+	"holdfast/engine/chat"
 )
 
 // Kind says what went wrong with a server.
@@ -38,6 +40,8 @@ const (
 type Error struct {
 	Kind   Kind
 	Detail string
+	// Unsent: the server cannot have seen the request.
+	Unsent bool
 }
 
 // Error gives the detail, or what the kind says.
@@ -65,33 +69,49 @@ type outcome struct {
 	tooLarge, flood bool
 	// refused: it was answered, with an error.
 	refused bool
-	status  int
+	// unsent: no connection was made.
+	unsent bool
+	status int
 	// raw is the result of a call as it came.
 	raw []byte
 }
 
 // failure makes an Error of whatever the library said about a request.
 func (c *Conn) failure(ctx context.Context, err error, saw outcome) *Error {
+	out := c.classify(ctx, err, saw)
+	// A session that the server does not know runs nothing.
+	out.Unsent = out.Unsent || saw.unsent || saw.status == 404
+	return out
+}
+
+func (c *Conn) classify(ctx context.Context, err error, saw outcome) *Error {
 	var own *Error
+	var told *chat.Error
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &told):
+		kind := Unreachable
+		if told.Kind == chat.KindAuth {
+			kind = Denied
+		}
+		return &Error{Kind: kind, Detail: Line(told.Message, 300), Unsent: true}
 	case saw.tooLarge || errors.Is(err, errTooLarge):
-		return &Error{TooLarge, fmt.Sprintf("an answer over %d MiB", c.limits.Answer>>20)}
+		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("an answer over %d MiB", c.limits.Answer>>20)}
 	case saw.flood || errors.Is(err, errFlood):
-		return &Error{TooLarge, errFlood.Error()}
+		return &Error{Kind: TooLarge, Detail: errFlood.Error()}
 	case late(ctx):
-		return &Error{TimedOut, ""}
+		return &Error{Kind: TimedOut, Detail: ""}
 	case ctx.Err() != nil:
-		return &Error{Cancelled, ""}
+		return &Error{Kind: Cancelled, Detail: ""}
 	case saw.status == 401 || saw.status == 403:
-		return &Error{Denied, fmt.Sprintf("status %d", saw.status)}
+		return &Error{Kind: Denied, Detail: fmt.Sprintf("status %d", saw.status)}
 	case c.life.Err() != nil:
-		return &Error{Closed, ""}
+		return &Error{Kind: Closed, Detail: ""}
 	case saw.status >= 300 && !saw.refused:
-		return &Error{Unreachable, fmt.Sprintf("status %d", saw.status)}
+		return &Error{Kind: Unreachable, Detail: fmt.Sprintf("status %d", saw.status)}
 	case errors.Is(err, transport.ErrTransportClosed), errors.Is(err, transport.ErrSessionTerminated):
-		return &Error{Closed, ""}
+		return &Error{Kind: Closed, Detail: ""}
 	}
 	kind := Unreachable
 	if saw.refused {
@@ -101,7 +121,7 @@ func (c *Conn) failure(ctx context.Context, err error, saw outcome) *Error {
 	for _, prefix := range []string{"transport error: ", "failed to send request: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
-	return &Error{kind, Line(text, 300)}
+	return &Error{Kind: kind, Detail: Line(text, 300)}
 }
 
 // late says that the time for a request is over, or so nearly that the library's own clock went off first.
@@ -113,12 +133,16 @@ func late(ctx context.Context) bool {
 // Line makes one line of at most limit bytes of what a server said, without what does not print.
 func Line(text string, limit int) string {
 	clean, _ := Clean(strings.Join(strings.Fields(text), " "))
-	if len(clean) <= limit {
-		return clean
+	return cut(clean, limit)
+}
+
+// cut ends a longer text between runes.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(clean[cut]) {
-		cut--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return clean[:cut] + "…"
+	return text[:limit] + "…"
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,7 +29,7 @@ func seen(ctx context.Context) *watch {
 func (c *Conn) httpClient() (*http.Client, error) {
 	origin, err := url.Parse(c.server.URL)
 	if err != nil || origin.Host == "" || origin.Scheme != "http" && origin.Scheme != "https" {
-		return nil, &Error{Broken, "the address is not http or https"}
+		return nil, &Error{Kind: Broken, Detail: "the address is not http or https"}
 	}
 	base := c.server.HTTP
 	if base == nil {
@@ -77,11 +78,15 @@ func (t *guardedTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
+	w := seen(r.Context())
 	res, err := t.next.RoundTrip(r)
 	if err != nil {
+		var dial *net.OpError
+		if w != nil && errors.As(err, &dial) && dial.Op == "dial" {
+			w.update(func(o *outcome) { o.unsent = true })
+		}
 		return nil, err
 	}
-	w := seen(r.Context())
 	if w != nil && res.StatusCode != http.StatusOK && res.StatusCode != http.StatusAccepted {
 		w.update(func(o *outcome) { o.status = res.StatusCode })
 	}

@@ -33,7 +33,7 @@ func (c *Conn) Tools(ctx context.Context) (List, error) {
 	cursors := map[mcp.Cursor]bool{}
 	for page := 0; ; page++ {
 		if page == maxPages || cursors[request.Params.Cursor] {
-			return List{}, &Error{TooLarge, fmt.Sprintf("a list of over %d pages, or one without an end", maxPages)}
+			return List{}, &Error{Kind: TooLarge, Detail: fmt.Sprintf("a list of over %d pages, or one without an end", maxPages)}
 		}
 		cursors[request.Params.Cursor] = true
 		var got *mcp.ListToolsResult
@@ -48,11 +48,11 @@ func (c *Conn) Tools(ctx context.Context) (List, error) {
 			Tools []json.RawMessage `json:"tools"`
 		}
 		if err := json.Unmarshal(saw.raw, &raw); err != nil {
-			return List{}, &Error{Broken, "the list of tools is no list"}
+			return List{}, &Error{Kind: Broken, Detail: "the list of tools is no list"}
 		}
 		for _, one := range raw.Tools {
 			if size += len(one); size > c.limits.List || len(out.Tools) == c.limits.Tools {
-				return List{}, &Error{TooLarge, fmt.Sprintf("over %d tools, or %d MiB of definitions", c.limits.Tools, c.limits.List>>20)}
+				return List{}, &Error{Kind: TooLarge, Detail: fmt.Sprintf("over %d tools, or %d MiB of definitions", c.limits.Tools, c.limits.List>>20)}
 			}
 			t, why := c.readTool(one)
 			if why == "" && seenNames[t.Name] {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"holdfast/engine/audit"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
+	"holdfast/engine/mcp"
 	"holdfast/engine/model"
 	"holdfast/engine/outbound"
 	"holdfast/engine/runlog"
@@ -41,8 +43,11 @@ type Options struct {
 	Keys       *seal.Guarded
 	Outbound   *outbound.Guarded
 	Contexts   *snapshot.Guarded
-	Log        *slog.Logger
-	Version    string
+	MCP        *mcp.Guarded
+	// FinishSignIn ends a sign-in at an MCP server, for whoever holds its cookie.
+	FinishSignIn func(context.Context, mcp.FinishInput) error
+	Log          *slog.Logger
+	Version      string
 	// Store gives the store's state and the reason for it, "" when it is ok.
 	Store func() (state, reason string)
 	// Configuration gives what the appliance was started with; nil tells nobody.
@@ -67,7 +72,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.auditEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
+		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.mcpEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.auditEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.openAPI = describe(o.Version, a.endpoints)
@@ -82,6 +87,12 @@ func (a *API) Routes() []gate.Route {
 			r := gate.Route{Pattern: e.method + " " + prefix + e.path, Policy: gate.User, Handler: e.handler, MaxBody: e.maxBody}
 			if e.streams != nil {
 				r.Kind = gate.Stream
+			}
+			if e.kind != "" {
+				r.Kind = e.kind
+			}
+			if e.policy != "" {
+				r.Policy = e.policy
 			}
 			out = append(out, r)
 		}
@@ -99,6 +110,9 @@ type endpoint struct {
 	handler      http.Handler
 	maxBody      int64
 	query        []parameter
+	// kind and policy differ from those of the API where a browser comes by itself; "" does not.
+	kind   gate.Kind
+	policy gate.Policy
 	// keyed routes take an Idempotency-Key.
 	keyed bool
 	// in is a zero value of the body, nil for none; rawBody is a media type instead.

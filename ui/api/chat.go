@@ -69,7 +69,7 @@ func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) 
 	}
 	var warnings []string
 	c, err := a.o.Chats.Create(q.ctx(), q.who, engine.CreateInput{Content: takenParts(in.Content), Title: in.Title, WorkspaceID: in.WorkspaceID,
-		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode,
+		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode, MCPServerIDs: in.MCPServerIDs,
 		ClientTools: takenTools(in.ClientTools), Warnings: &warnings, Key: q.key(), Replayed: &q.again})
 	if err != nil {
 		return client.Chat{}, err
@@ -110,7 +110,7 @@ func (a *API) updateChat(q *request, in client.ChatUpdate) (none, error) {
 		}
 	}
 	_, err := a.o.Chats.Amend(q.ctx(), q.who, engine.AmendInput{ChatID: q.chat(), Title: in.Title, PinOrder: in.PinOrder, Labels: in.Labels,
-		WorkspaceID: in.WorkspaceID, ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, PlanMode: in.PlanMode, Archived: in.Archived})
+		WorkspaceID: in.WorkspaceID, ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, PlanMode: in.PlanMode, MCPServerIDs: in.MCPServerIDs, Archived: in.Archived})
 	return none{}, err
 }
 

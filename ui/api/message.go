@@ -80,7 +80,7 @@ func (a *API) send(q *request, in client.MessageSend) (client.Sent, error) {
 		return client.Sent{}, err
 	}
 	out, err := a.o.Chats.Send(q.ctx(), q.who, engine.SendInput{ChatID: q.chat(), Content: takenParts(in.Content), ModelConfigID: in.ModelConfigID,
-		ReasoningEffort: in.ReasoningEffort, PlanMode: in.PlanMode, Busy: in.BusyBehavior, Key: q.key()})
+		ReasoningEffort: in.ReasoningEffort, PlanMode: in.PlanMode, MCPServerIDs: in.MCPServerIDs, Busy: in.BusyBehavior, Key: q.key()})
 	if err != nil {
 		return client.Sent{}, err
 	}

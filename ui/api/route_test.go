@@ -60,6 +60,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkWorkspaces(t, take)
 	checkAgents(t, a, take)
 	checkOutbound(take)
+	checkMCP(t, a, d, take)
 	checkContext(t, a, take)
 	checkServers(t, a, take)
 	checkTokens(t, take)
@@ -244,7 +245,7 @@ func checkChats(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	id := idOf(t, take(step{name: "create", method: "POST", path: "/chats", status: 201,
 		body:   `{"content":[{"type":"text","text":"hello"}],"labels":{"team":"blue"},"title":"Greeting <b>","reasoning_effort":"low"}`,
 		has:    []string{`"status":"pending"`, `"phase":"queued"`, `"title":"Greeting <b>"`, `"children":[]`, `"last_error":null`, `"queue_held":false`},
-		hasNot: []string{"mcp_server_ids", "diff_status"}}))
+		hasNot: []string{"diff_status"}}))
 	at := "/chats/" + id
 	for name, body := range map[string]string{"blank": `{"content":[{"type":"text","text":"  "}]}`, "none": `{}`, "a file": `{"content":[{"type":"file"}]}`,
 		"labels": `{"content":[{"type":"text","text":"x"}],"labels":{` + manyLabels() + `}}`} {

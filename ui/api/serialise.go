@@ -17,7 +17,7 @@ func shownChat(c *chat.Chat, owner chat.Principal, phase chat.Phase, unread bool
 	out := client.Chat{ID: c.ID, OwnerID: c.OwnerID, OwnerName: owner.Name, WorkspaceID: orNull(c.WorkspaceID), ParentChatID: orNull(c.ParentID),
 		RootChatID: c.RootID, ForkedFrom: orNull(c.ForkedFrom), Title: c.Title, Status: c.State, Phase: phase, RestReason: orNull(c.RestReason), Archived: c.Archived,
 		QueueHeld: queueHeld(c), PinOrder: c.PinOrder, Labels: labels, ModelConfigID: orNull(c.ModelConfigID),
-		ReasoningEffort: c.ReasoningEffort, PlanMode: c.PlanMode, AgentType: orNull(c.AgentType), LastError: shownError(c.LastError), LastTurnSummary: c.LastTurnSummary, DiffStatus: c.Diff, HasUnread: unread,
+		ReasoningEffort: c.ReasoningEffort, PlanMode: c.PlanMode, MCPServerIDs: append([]string{}, c.MCPServerIDs...), AgentType: orNull(c.AgentType), LastError: shownError(c.LastError), LastTurnSummary: c.LastTurnSummary, DiffStatus: c.Diff, HasUnread: unread,
 		Usage:     client.ContextUse{Tokens: c.Used.Tokens, Limit: orNull(c.Used.Limit)},
 		CreatedAt: client.At(c.CreatedAt), UpdatedAt: client.At(c.UpdatedAt), Version: c.Version, Children: []client.Chat{}}
 	if c.Turn.Asks != nil && c.State.AtRest() {

@@ -92,6 +92,9 @@ func mayBePublic(path string) bool {
 	switch path {
 	case "/login", "/healthz", "/readyz":
 		return true
+	case "/api/v1/mcp/servers/{id}/oauth2/callback", "/api/experimental/mcp/servers/{id}/oauth2/callback":
+		// Its cookie and one-time state are the credentials: the session's cookie does not come along from another site.
+		return true
 	}
 	return strings.HasPrefix(path, "/static/")
 }

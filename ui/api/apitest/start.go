@@ -23,6 +23,7 @@ import (
 	"holdfast/engine/chat"
 	"holdfast/engine/file"
 	"holdfast/engine/health"
+	"holdfast/engine/mcp"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
@@ -41,6 +42,7 @@ import (
 	"holdfast/kv/kvtest"
 	"holdfast/tools"
 	"holdfast/tools/fs"
+	servers "holdfast/tools/mcp"
 	"holdfast/tools/shell"
 	"holdfast/ui/api"
 	"holdfast/ui/api/client"
@@ -66,6 +68,8 @@ type Options struct {
 	Log       *slog.Logger
 	// Clean takes secrets out of the run log; nil leaves all in.
 	Clean func(string) string
+	// MCP bounds MCP servers; the zero value has the appliance's own bounds.
+	MCP servers.SourceOptions
 	// Judged lets finished Turns be judged, which asks the model once more; else the classifier is off.
 	Judged bool
 	// Socket listens on this path, too; "" listens on none.
@@ -97,6 +101,7 @@ type parts struct {
 	spaces  *workspace.Room
 	runs    *runlog.Room
 	out     *outbound.Room
+	mcp     *mcp.Room
 	running *scripted.Running
 	server  *http.Server
 	served  chan error
@@ -145,7 +150,10 @@ func Start(t testing.TB, o Options) *Appliance {
 	models.AllowProbe(func(ctx context.Context, c chat.ModelConfig, window int64, progress func(chat.Progress)) (chat.Probe, error) {
 		return probe.Run(ctx, calls, probe.Input{Config: c, Window: window}, progress)
 	})
-	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, FoundTools: models.FoundTools, Configs: model.Resolve,
+	a.parts.out, err = outbound.New(t.Context(), outbound.Options{Store: a.Store, Log: o.Log, Metric: a.Metrics})
+	must(t, err)
+	source := a.mcpServers(t, o)
+	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, Servers: source, FoundTools: models.FoundTools, Configs: model.Resolve,
 		Committed: a.parts.search.Committed, Forget: runs.Forget,
 		Workspaces: spaces.Open, Spaces: spaces, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.parts.places.OnChange(a.Engine.Changed)
@@ -153,8 +161,6 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.Contexts.OwnChats(a.Engine.NewestContext)
 	a.parts.places.PushTo(a.Contexts)
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
-	a.parts.out, err = outbound.New(t.Context(), outbound.Options{Store: a.Store, Log: o.Log, Metric: a.Metrics})
-	must(t, err)
 	a.parts.key = allowOthers(t, a.Dir, models, a.parts.out.Client(outbound.Purpose{Name: "model", Declared: true, Stream: true}))
 	if !o.Judged {
 		must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) }))
@@ -203,7 +209,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	records := audit.New(a.Store, o.Log)
 	guard.AuditTo(records.Note)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), MCP: mcp.NewGuarded(a.parts.mcp, guard), FinishSignIn: a.parts.mcp.Finish, Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

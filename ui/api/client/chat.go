@@ -32,6 +32,8 @@ type Chat struct {
 	ModelConfigID   *chat.ModelConfigID `json:"model_config_id"`
 	ReasoningEffort string              `json:"reasoning_effort"`
 	PlanMode        string              `json:"plan_mode"`
+	// MCPServerIDs are the chosen MCP servers; those that are always on come by themselves.
+	MCPServerIDs []string `json:"mcp_server_ids"`
 	// AgentType is general or explore in a sub-agent, null in a root chat.
 	AgentType *chat.AgentType `json:"agent_type"`
 	// Asks says that the last Turn ended with a question or a plan, which the next Message answers.
@@ -95,8 +97,10 @@ type ChatCreate struct {
 	ReasoningEffort string             `json:"reasoning_effort,omitempty"`
 	Labels          map[string]string  `json:"labels,omitempty"`
 	// PlanMode is "" or "plan".
-	PlanMode    string       `json:"plan_mode,omitempty"`
-	ClientTools []ClientTool `json:"client_tools,omitempty"`
+	PlanMode string `json:"plan_mode,omitempty"`
+	// MCPServerIDs are its MCP servers; nil takes those that are preselected.
+	MCPServerIDs *[]string    `json:"mcp_server_ids,omitempty"`
+	ClientTools  []ClientTool `json:"client_tools,omitempty"`
 }
 
 // ChatUpdate changes what is not nil. "" takes a Workspace or a Model config away.
@@ -109,6 +113,7 @@ type ChatUpdate struct {
 	ModelConfigID   *chat.ModelConfigID `json:"model_config_id,omitempty"`
 	ReasoningEffort *string             `json:"reasoning_effort,omitempty"`
 	PlanMode        *string             `json:"plan_mode,omitempty"`
+	MCPServerIDs    *[]string           `json:"mcp_server_ids,omitempty"`
 }
 
 // Approval answers a permission card: allow_once or deny.

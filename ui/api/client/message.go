@@ -127,6 +127,8 @@ type MessageSend struct {
 	BusyBehavior    string             `json:"busy_behavior,omitempty"`
 	// PlanMode is "" or "plan"; nil leaves the Chat's own.
 	PlanMode *string `json:"plan_mode,omitempty"`
+	// MCPServerIDs are the Chat's MCP servers from this Message on; nil leaves them, an empty list takes all but the forced ones away.
+	MCPServerIDs *[]string `json:"mcp_server_ids,omitempty"`
 }
 
 // Sent holds the Message that went into the history, or the one that waits.

@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// refreshAt is how much must be left of a token that is sent; refreshTime bounds a refresh.
+const (
+	refreshAt   = 10 * time.Second
+	refreshTime = 30 * time.Second
+)
+
+// token is a person's sign-in as it is sealed. Endpoint is where it is refreshed.
+type token struct {
+	Access   string    `json:"access"`
+	Refresh  string    `json:"refresh,omitempty"`
+	Until    time.Time `json:"until,omitzero"`
+	Endpoint string    `json:"endpoint"`
+}
+
+func (t token) fresh(now time.Time) bool {
+	return t.Access != "" && (t.Until.IsZero() || t.Until.Sub(now) >= refreshAt)
+}
+
+// tokenOf takes what an authorisation server gave; it may keep the old refresh token by not naming one.
+func tokenOf(got *oauth2.Token, old token) token {
+	t := token{Access: got.AccessToken, Refresh: got.RefreshToken, Until: got.Expiry.UTC(), Endpoint: old.Endpoint}
+	if t.Refresh == "" {
+		t.Refresh = old.Refresh
+	}
+	return t
+}
+
+func (r *Room) putToken(tx *kv.Tx, id chat.MCPServerID, user chat.UserID, t token) error {
+	r.o.Known(chat.NewSecret(t.Access))
+	r.o.Known(chat.NewSecret(t.Refresh))
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return r.putSecret(tx, kv.MCPUserSecret(id, user), chat.NewSecret(string(text)))
+}
+
+func (r *Room) readToken(ctx context.Context, id chat.MCPServerID, user chat.UserID) (t token, found bool, err error) {
+	var s chat.Secret
+	err = r.o.Store.View(ctx, func(tx *kv.Tx) (err error) {
+		s, err = r.secret(tx, kv.MCPUserSecret(id, user))
+		return err
+	})
+	if err != nil || !s.Set() {
+		return token{}, false, err
+	}
+	err = json.Unmarshal([]byte(s.Reveal()), &t)
+	r.o.Known(chat.NewSecret(t.Access))
+	r.o.Known(chat.NewSecret(t.Refresh))
+	return t, true, err
+}
+
+// accessToken gives a token that is good for a while, refreshed by one caller for all who wait.
+func (r *Room) accessToken(ctx context.Context, s chat.MCPServer, user chat.UserID) (token, error) {
+	// Not the context of the first who asks: the others wait for the same answer.
+	done := r.refresh.DoChan(string(s.ID)+" "+string(user), func() (any, error) {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
+		defer cancel()
+		return r.refreshed(own, s, user)
+	})
+	select {
+	case <-ctx.Done():
+		return token{}, context.Cause(ctx)
+	case got := <-done:
+		t, _ := got.Val.(token)
+		return t, got.Err
+	}
+}
+
+func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID) (token, error) {
+	t, found, err := r.readToken(ctx, s.ID, user)
+	if err != nil {
+		return token{}, err
+	}
+	if !found {
+		return token{}, signInAgain(s, "sign in to use it")
+	}
+	if t.fresh(r.o.Now()) {
+		return t, nil
+	}
+	if t.Refresh == "" {
+		return token{}, r.signedOut(ctx, s, user)
+	}
+	config, err := r.config(ctx, s.ID)
+	if err != nil {
+		return token{}, err
+	}
+	config.Endpoint.TokenURL = t.Endpoint
+	got, err := config.TokenSource(r.reaching(ctx), &oauth2.Token{RefreshToken: t.Refresh}).Token()
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
+		return token{}, r.signedOut(ctx, s, user)
+	}
+	if err != nil {
+		return token{}, &chat.Error{Kind: chat.KindUnreachable, Message: "the sign-in could not be renewed", Detail: grantError(err), Cause: err}
+	}
+	next := tokenOf(got, t)
+	if err := r.storeRefreshed(ctx, s.ID, user, t, next); err != nil {
+		// This Turn has it; the next one asks again.
+		r.o.Log.Warn("a renewed sign-in could not be stored", "server", s.Slug, "error", err)
+	}
+	return next, nil
+}
+
+// storeRefreshed replaces the token that was renewed; a sign-in that was ended or begun meanwhile stays as it is.
+func (r *Room) storeRefreshed(ctx context.Context, id chat.MCPServerID, user chat.UserID, old, next token) error {
+	return r.o.Store.Update(ctx, func(tx *kv.Tx) error {
+		s, err := r.secret(tx, kv.MCPUserSecret(id, user))
+		if err != nil || !s.Set() {
+			return err
+		}
+		var now token
+		if err := json.Unmarshal([]byte(s.Reveal()), &now); err != nil || now.Refresh != old.Refresh {
+			return err
+		}
+		return r.putToken(tx, id, user, next)
+	})
+}
+
+// signedOut forgets a sign-in that is good no more.
+func (r *Room) signedOut(ctx context.Context, s chat.MCPServer, user chat.UserID) error {
+	err := r.o.Store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSecret(kv.MCPUserSecret(s.ID, user), nil) })
+	if err != nil {
+		return err
+	}
+	return signInAgain(s, "sign in again")
+}
+
+// reaching lets the library call through the one way out.
+func (r *Room) reaching(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, r.o.HTTP)
+}
+
+// grantError is what an authorisation server said, in its own code word alone.
+func grantError(err error) string {
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) {
+		if code := refused.ErrorCode; code != "" && len(code) < 60 && oneLine(code) {
+			return "It said " + code + "."
+		}
+		return "It answered " + refused.Response.Status + "."
+	}
+	return "It could not be reached, or its answer not be read."
+}
+
+func words(text string) []string { return strings.Fields(text) }

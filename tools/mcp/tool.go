@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine/chat"
+)
+
+// tool is a server's tool as a model may call it.
+type tool struct {
+	session *session
+	// own is what the server calls it, and what was accepted.
+	own chat.MCPTool
+	def chat.ToolDef
+}
+
+var (
+	_ chat.Tool            = (*tool)(nil)
+	_ chat.ArgumentCleaner = (*tool)(nil)
+)
+
+// Def gives the definition.
+func (t *tool) Def() chat.ToolDef { return t.def }
+
+// CleanArguments takes off wrappers and empty texts.
+func (t *tool) CleanArguments(raw json.RawMessage) json.RawMessage {
+	return unwrapped(t.def.Schema, raw)
+}
+
+// Run makes the Call. A connection that was lost is made once more.
+func (t *tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat.Result {
+	name := t.session.target.Server.DisplayName
+	slow := time.AfterFunc(t.session.source.o.Slow, func() {
+		env.Output(fmt.Sprintf("Waiting for the MCP server %s since %.0f s.\n", name, t.session.source.o.Slow.Seconds()))
+	})
+	defer slow.Stop()
+	c := t.session.connection()
+	if c.Changed() {
+		same, err := t.session.stillAccepted(ctx, c, t.own)
+		if err != nil {
+			return failure("The MCP server %s announced other tools and %s. The tool was not called.", name, reasonOf(err))
+		}
+		if !same {
+			return failure("The MCP server %s has changed the tool %s. It is disabled until an admin has accepted the difference; go on without it.", name, quoted(t.own.Name))
+		}
+	}
+	got, err := c.Call(ctx, t.own.Name, args)
+	if lost(err) && ctx.Err() == nil {
+		again, failed := t.session.redial(ctx, c)
+		switch {
+		case failed != nil:
+			return failure("The connection to the MCP server %s was lost and cannot be made again: it %s.", name, reasonOf(failed))
+		case !unsent(err) && t.def.Effect != chat.ClassRead:
+			return failure("The connection to the MCP server %s was lost during the call, which may have run. It is connected again: look at what happened before you repeat it.", name)
+		}
+		got, err = again.Call(ctx, t.own.Name, args)
+	}
+	if err != nil {
+		return failure("The MCP server %s %s.", name, strings.TrimRight(reasonOf(err), "."))
+	}
+	return t.result(got)
+}
+
+func lost(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == Unreachable || e.Kind == Closed)
+}
+
+// unsent: the server cannot have seen the call.
+func unsent(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Unsent
+}
+
+// result is an Answer by the rules for Results: texts, and notes about what a model does not get.
+func (t *tool) result(a Answer) chat.Result {
+	texts := []string{}
+	if a.Text != "" {
+		texts = append(texts, a.Text)
+	}
+	if a.Image != nil {
+		texts = append(texts, t.imageNote(*a.Image))
+	}
+	if a.Audio != nil {
+		texts = append(texts, "[audio left out: "+a.Audio.String()+"]")
+	}
+	if a.Left > 0 {
+		texts = append(texts, fmt.Sprintf("[%d more parts of the answer were left out]", a.Left))
+	}
+	if len(texts) == 0 {
+		texts = append(texts, "[the tool answered nothing]")
+	}
+	return chat.Result{Content: strings.Join(texts, "\n"), IsError: a.IsError}
+}
+
+func (t *tool) imageNote(m Media) string {
+	if !t.session.vision {
+		return "[image left out: the model cannot see]"
+	}
+	return "[image left out: " + m.String() + "; images of tools are not shown to models here]"
+}
+
+func failure(format string, a ...any) chat.Result {
+	return chat.Result{Content: fmt.Sprintf(format, a...), IsError: true}
+}
