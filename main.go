@@ -57,6 +57,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		o.live.hups = hups
 		return serve(ctx, o, stdout, stderr)
+	case "mcp":
+		return serveMCP(ctx, args, stdin, stdout, stderr)
 	case "version":
 		return printVersion(args, stdout)
 	case "help":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -109,5 +110,5 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Store:         r.store.State,
 		URL:           "http://" + address,
 	})
-	return append(pages.Routes(), programs.Routes()...), pages, nil
+	return slices.Concat(pages.Routes(), programs.Routes(), mcpRoutes(o.data)), pages, nil
 }

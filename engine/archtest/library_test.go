@@ -28,7 +28,7 @@ var libraryTable = []library{
 	{"github.com/fsnotify/fsnotify", []string{"agentside/wctx"}},
 	{"go.yaml.in/yaml/v3", []string{"agentside/wctx"}},
 	{"github.com/landlock-lsm/go-landlock", []string{"agentside/sandbox"}},
-	{"github.com/mark3labs/mcp-go", []string{"tools/mcp"}},
+	{"github.com/mark3labs/mcp-go", []string{"tools/mcp/..."}},
 	{"golang.org/x/oauth2", []string{"engine/mcp"}},
 	{"connectrpc.com/connect", []string{"agentside/link/..."}},
 	{"google.golang.org/protobuf", []string{"agentside/link/..."}},

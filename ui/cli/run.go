@@ -25,6 +25,7 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
                                     people, for admins
   holdfast context list|show|add|remove|refresh [PATH...] [flags]
                                     what an agent reads beside its files
+  holdfast mcp [flags]              an MCP server on standard input and output, for other programs
   holdfast version [--json|--modules]
   holdfast help                     this text
 `
