@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,12 +27,13 @@ type farAgent struct {
 }
 
 // startFar starts an Agent beside dir, with its state in a directory of its own.
-func startFar(t *testing.T, state, dir, token string, wrap []string, command string) *farAgent {
+func startFar(t *testing.T, state, dir, token string, wrap []string, command string, env ...string) *farAgent {
 	t.Helper()
 	line := append(wrap[:len(wrap):len(wrap)], binary)
 	line = append(line, strings.Fields(strings.TrimPrefix(strings.Replace(command, "--dir .", "--dir "+dir, 1), "holdfast "))...)
 	f := &farAgent{cmd: exec.Command(line[0], append(line[1:], "--state", state)...), log: &output{}, ended: make(chan struct{}), dir: dir}
 	f.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir()}
+	f.cmd.Env = append(f.cmd.Env, env...)
 	f.cmd.Stdin, f.cmd.Stdout, f.cmd.Stderr = strings.NewReader(token+"\n"), f.log, f.log
 	f.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := f.cmd.Start(); err != nil {
@@ -219,6 +221,38 @@ func TestChatOnAnAgent(t *testing.T) {
 	}
 }
 
+// TestAgentTellsItsManager: a service manager hears that the agent is ready, that it is alive, and that it stops.
+func TestAgentTellsItsManager(t *testing.T) {
+	a := serveNow(t, launch{args: []string{"--agents-listen", "127.0.0.1:0"}, ollama: worker(t)})
+	token, command, _ := a.enrolment("far")
+	socket := filepath.Join(t.TempDir(), "notify")
+	heard, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer heard.Close()
+	if err := heard.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	hears := func(want string) {
+		t.Helper()
+		for word := make([]byte, 1<<10); ; {
+			n, err := heard.Read(word)
+			if err != nil {
+				t.Fatalf("%s: %v", want, err)
+			}
+			if string(word[:n]) == want {
+				return
+			}
+		}
+	}
+	far := startFar(t, t.TempDir(), t.TempDir(), token, nil, command, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=30000")
+	hears("READY=1")
+	hears("WATCHDOG=1")
+	far.stop(t)
+	hears("STOPPING=1")
+}
+
 // TestAgentRefuses: what must not be dialled, and what cannot be served, ends with its exit code and one line.
 func TestAgentRefuses(t *testing.T) {
 	dir := t.TempDir()
@@ -254,7 +288,7 @@ func Test43AgentUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"--agent --url https://127.0.0.1:8421 --dir " + dir + " --pin sha256:abab", "ReadWritePaths=" + dir + "\n", "ProtectHome=tmpfs", "KillMode=control-group",
-		"RestartPreventExitStatus=2 5 6 7 8", "NoNewPrivileges=yes", "InaccessiblePaths=-/var/lib/holdfast -/etc/holdfast", "Delegate=pids memory"} {
+		"RestartPreventExitStatus=2 5 6 7 8", "Type=notify\n", "WatchdogSec=30\n", "NoNewPrivileges=yes", "InaccessiblePaths=-/var/lib/holdfast -/etc/holdfast", "Delegate=pids memory"} {
 		if !strings.Contains(string(unit), want) {
 			t.Errorf("no %q in\n%s", want, unit)
 		}

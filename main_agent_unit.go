@@ -18,7 +18,9 @@ After=network-online.target
 Wants=network-online.target
 
 [Service]
-Type=exec
+Type=notify
+WatchdogSec=30
+TimeoutStartSec=infinity
 ExecStart={{.Line}}
 Restart=on-failure
 RestartPreventExitStatus=2 5 6 7 8

@@ -18,6 +18,7 @@ import (
 	"holdfast/agentside/link"
 	"holdfast/engine/agent"
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
 	"holdfast/engine/workspace"
 	"holdfast/ui/cli"
 )
@@ -34,12 +35,18 @@ type agentsDoor struct {
 }
 
 // newAgentsDoor wires the Agents' room, their links and the Workspaces beside them; sink takes what they push.
-func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *workspace.Room, sink chat.AgentSink, log *slog.Logger) *agentsDoor {
+func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *workspace.Room, sink chat.AgentSink, metrics *metric.Registry, log *slog.Logger) *agentsDoor {
 	d := &agentsDoor{room: room, log: log}
-	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Seen: room.Seen, Sink: sink, Version: version,
+	seen := func(ctx context.Context, id chat.AgentID, greeting *chat.AgentGreeting) error {
+		defer spaces.Reached()
+		return room.Seen(ctx, id, greeting)
+	}
+	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Seen: seen, Sink: sink, Version: version,
 		BootID: uuid.NewString(), Log: log})
 	places.Reach(agentside.Beyond{Open: d.links.Open, Stop: d.stop, Sandbox: d.sandbox})
-	spaces.Revoking(d.links.Revoke)
+	spaces.Far(d.links.Revoke, func(id chat.AgentID) bool { return !d.links.State(id).Online })
+	metrics.Read("holdfast_agents_connected", "Agents whose link is up.", func() float64 { return float64(d.links.Count().Connected) })
+	metrics.ReadTotal("holdfast_link_reconnects_total", "Links of agents that came back.", func() float64 { return float64(d.links.Count().Reconnects) })
 	room.Link(d.links, agent.Address{})
 	return d
 }

@@ -20,6 +20,12 @@ func commitMeter(m *metric.Registry) func(int, time.Duration) {
 	}
 }
 
+// resolveMeter is told of each reading of the context of a Workspace of this machine.
+func resolveMeter(m *metric.Registry) func(time.Duration) {
+	seconds := m.Histogram("holdfast_context_resolve_seconds", "Time of a reading of a workspace's instructions and skills.", []float64{0.005, 0.02, 0.1, 0.5, 2, 10})
+	return func(took time.Duration) { seconds.Seconds(took) }
+}
+
 // statsFresh is how long figures of the store count: one scrape asks for many of them.
 const statsFresh = time.Second
 

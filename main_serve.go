@@ -284,7 +284,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if level, reason := box.Level(); reason != "" {
 		log.Info("commands are not fully confined", "level", level, "reason", reason)
 	}
-	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, MayCall: o.live.mayClone, Sandbox: box, Log: log,
+	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, MayCall: o.live.mayClone, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
 		Dial: dialServers(o.live.outbound.Client(outbound.Purpose{Name: "MCP server of a workspace", Stream: true}))})
 	if err != nil {
 		return err

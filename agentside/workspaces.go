@@ -43,6 +43,8 @@ type Options struct {
 	MayCall func(ctx context.Context, host string, port int) error
 	// MaxRuntime is how long a process may run whatever it was given, 0 for ever; nil is for ever.
 	MaxRuntime func() time.Duration
+	// Resolved is told how long each reading of a Workspace's context took; may be nil.
+	Resolved func(time.Duration)
 	// Sandbox confines the commands of Workspaces whose profile asks for it; nil confines none.
 	Sandbox *sandbox.Box
 	// Dial reaches the MCP servers that files of Workspaces name; nil runs none.

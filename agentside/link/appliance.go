@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -69,6 +70,8 @@ type Appliance struct {
 	// unproven counts the calls of whom nobody knows yet who they are.
 	unproven chan struct{}
 	running  sync.WaitGroup
+	// reconnects counts the links of Agents that had one before.
+	reconnects atomic.Int64
 
 	// mu guards lines and closed.
 	mu     sync.Mutex
@@ -112,6 +115,28 @@ func (a *Appliance) State(id chat.AgentID) chat.AgentState {
 		return chat.AgentState{}
 	}
 	return l.shown()
+}
+
+// Counts are numbers of the links.
+type Counts struct{ Connected, Reconnects int }
+
+// Count counts the links.
+func (a *Appliance) Count() Counts {
+	a.mu.Lock()
+	lines := make([]*line, 0, len(a.lines))
+	for _, l := range a.lines {
+		lines = append(lines, l)
+	}
+	a.mu.Unlock()
+	out := Counts{Reconnects: int(a.reconnects.Load())}
+	for _, l := range lines {
+		l.mu.Lock()
+		if l.current != nil {
+			out.Connected++
+		}
+		l.mu.Unlock()
+	}
+	return out
 }
 
 // Revoke closes the link of an Agent at once, and all that waits for it. It is no Agent any more.

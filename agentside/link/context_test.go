@@ -127,6 +127,9 @@ func TestContextOverTheLink(t *testing.T) {
 	}
 	d.wire.mend()
 	o.until("a1", "online", online)
+	if n := o.appliance.Count(); n.Connected != 1 || n.Reconnects != 1 {
+		t.Errorf("%+v", n)
+	}
 	if again := liveOf(ws); again == nil {
 		t.Error("the context of an agent that is back is not live")
 	} else if s := again.Snapshot(); s.BootID != "b1" {

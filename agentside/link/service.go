@@ -89,6 +89,7 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	c.hello, c.terms = h, terms
 	// Before anybody waits on with this link: what was to be ended ends first.
 	s.appliance.sendFences(ctx, s.line, c)
+	before, _ := s.line.met()
 	old, err := s.line.take(c)
 	if old != nil {
 		// Its own handler sees the end and joins what is left.
@@ -96,6 +97,9 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	}
 	if err != nil {
 		return err
+	}
+	if before.BootID != "" {
+		s.appliance.reconnects.Add(1)
 	}
 	s.heard()
 	close(s.greeted)

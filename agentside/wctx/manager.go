@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"holdfast/engine/chat"
 )
@@ -34,7 +35,9 @@ type Options struct {
 	// Servers are the MCP servers; the zero value is none.
 	Servers Servers
 	Limits  Limits
-	Log     *slog.Logger
+	// Resolved is told how long each pass took; may be nil.
+	Resolved func(time.Duration)
+	Log      *slog.Logger
 }
 
 // Servers run what the MCP configs name.
@@ -109,6 +112,9 @@ func New(o Options) *Manager {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Resolved == nil {
+		o.Resolved = func(time.Duration) {}
 	}
 	o.Limits.Caps, o.Limits.Timing = o.Limits.Caps.orDefault(), o.Limits.Timing.orDefault()
 	denied := make([]string, 0, len(o.Denied))

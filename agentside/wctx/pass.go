@@ -3,6 +3,7 @@ package wctx
 import (
 	"context"
 	"strings"
+	"time"
 
 	"holdfast/engine/chat"
 )
@@ -57,10 +58,12 @@ func (m *Manager) pass(ctx context.Context, quiet bool) (outcome, error) {
 			return outcome{epoch: epoch}, err
 		}
 	}
+	began := time.Now()
 	read, err := m.resolver.resolve(ctx, roots, servers)
 	if err != nil {
 		return outcome{epoch: epoch}, err
 	}
+	m.o.Resolved(time.Since(began))
 	// Where no config is, there is nothing to wait for.
 	settled = settled || len(read.configs) == 0 && len(servers) == 0
 	fresh := chat.Snapshot{BootID: m.o.BootID, Ready: true, MCPSettled: settled, Resources: read.resources, PayloadBytes: read.payloadBytes}

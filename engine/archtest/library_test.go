@@ -40,6 +40,7 @@ var libraryTable = []library{
 	{"golang.org/x/net", []string{"ui/gallery", "ui/text", "ui/view"}},
 	{"golang.org/x/sync", []string{"engine/...", "agentside/...", "kv", "ui/..."}},
 	{"golang.org/x/sys", []string{"agentside/...", "kv", "ui/cli", "."}},
+	{"github.com/coreos/go-systemd/v22", []string{"."}},
 	{"golang.org/x/term", []string{"ui/cli", "."}},
 	{"golang.org/x/mod", []string{"engine/archtest"}},
 	{"golang.org/x/tools", []string{"engine/guardgen"}},

@@ -27,8 +27,7 @@ type Room struct {
 	log    *slog.Logger
 	locks  locks
 	feed   feed
-	// revoke closes the link of the Agent whose Workspace is gone; nil where there are no Agents.
-	revoke func(chat.AgentID)
+	far    far
 
 	// ctx ends with Close; joined are the goroutines that Close waits for.
 	ctx    context.Context
@@ -69,7 +68,7 @@ func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) ([]chat.
 			if w.OwnerID == p.UserID {
 				w.Made.Deadline = live.deadline(w)
 				r.feed.hear(w)
-				out = append(out, *w)
+				out = append(out, r.far.shown(*w))
 			}
 		}
 		return nil
@@ -151,9 +150,15 @@ type GetInput struct {
 
 // Get gives a Workspace.
 func (r *Room) Get(ctx context.Context, _ chat.Principal, in GetInput) (chat.WorkspaceRecord, error) {
+	w, err := r.read(ctx, in.ID)
+	return r.far.shown(w), err
+}
+
+// read gives a record as the store has it now.
+func (r *Room) read(ctx context.Context, id chat.WorkspaceID) (chat.WorkspaceRecord, error) {
 	var out chat.WorkspaceRecord
 	err := r.store.View(ctx, func(tx *kv.Tx) error {
-		w, err := record(tx, in.ID)
+		w, err := record(tx, id)
 		if err != nil {
 			return err
 		}
@@ -247,8 +252,8 @@ func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (De
 		agent, err = deleteRecord(tx, in.ID)
 		return err
 	})
-	if err == nil && agent != "" && r.revoke != nil {
-		r.revoke(agent)
+	if err == nil && agent != "" && r.far.revoke != nil {
+		r.far.revoke(agent)
 	}
 	return Deleted{}, r.touched(err)
 }
@@ -270,11 +275,6 @@ func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
 	_, err = tx.DeleteWorkspace(id)
 	return w.AgentID, err
 }
-
-// Revoking says what is done about the Agent of a Workspace that is gone.
-//
-//guard:none main wires it before anybody asks
-func (r *Room) Revoking(revoke func(chat.AgentID)) { r.revoke = revoke }
 
 // removeFiles removes a worktree, as asked for.
 func (r *Room) removeFiles(ctx context.Context, in DeleteInput) error {

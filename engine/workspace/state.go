@@ -112,11 +112,6 @@ func (r *Room) wake(ctx context.Context, id chat.WorkspaceID) (chat.WorkspaceRec
 	})
 }
 
-// read gives a record as it is now.
-func (r *Room) read(ctx context.Context, id chat.WorkspaceID) (chat.WorkspaceRecord, error) {
-	return r.Get(ctx, chat.Principal{}, GetInput{ID: id})
-}
-
 // change changes a record in one transaction and gives it as it is then.
 func (r *Room) change(ctx context.Context, id chat.WorkspaceID, change func(*kv.Tx, *chat.WorkspaceRecord) error) (chat.WorkspaceRecord, error) {
 	var out chat.WorkspaceRecord

@@ -244,6 +244,28 @@ func (w *signalWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// TestEnrolmentTokens: of a new workspace and of one that is there; a folder of this machine has no agent.
+func TestEnrolmentTokens(t *testing.T) {
+	bare(t)
+	a := start(t, apitest.Options{})
+	code, out, notes := run(t.Context(), "", "token", "enrol", "far", "--data", a.Dir)
+	if code != 0 || !strings.HasPrefix(out, "hfe_") || strings.Count(out, "\n") != 1 || !strings.Contains(notes, "holdfast --agent --url") || strings.Contains(notes, strings.TrimSpace(out)) {
+		t.Fatalf("exit %d, stdout %q, stderr %q", code, out, notes)
+	}
+	var made client.Enrolment
+	code, out, _ = run(t.Context(), "", "token", "enrol", "--json", "far", "--data", a.Dir)
+	if err := json.Unmarshal([]byte(out), &made); code != 0 || err != nil || made.Token == "" {
+		t.Errorf("exit %d, %q, %v", code, out, err)
+	}
+	all, err := a.Client.Workspaces(t.Context())
+	if err != nil || len(all) != 1 || all[0].ID != made.WorkspaceID || all[0].Name != "far" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if code, _, failure := run(t.Context(), "", "token", "enrol", "--data", a.Dir); code != 2 {
+		t.Errorf("without a name: exit %d, %q", code, failure)
+	}
+}
+
 func TestTokens(t *testing.T) {
 	bare(t)
 	a := start(t, apitest.Options{})

@@ -18,8 +18,10 @@ const tokenUsage = `holdfast token create [--user NAME] [--name LABEL] [--expire
 holdfast token list [--user NAME] [--json]
 holdfast token revoke ID [--user NAME]
 holdfast token login [--user NAME] [--expires 60s] [--json]
+holdfast token enrol WORKSPACE [--json]
 
-create prints the new token and login a one-time login URL, alone on stdout. Without --user they are the owner's.
+enrol prints a token with which one agent may enrol for a workspace, by its name or id; one that is new is made. It is good once, for an
+hour, and the command that takes it is said on stderr. create prints the new token and login a one-time login URL, alone on stdout. Without --user they are the owner's.
 All take --data DIR or --server URL, which say where the appliance is.
 `
 
@@ -35,7 +37,7 @@ type tokenCommand struct {
 
 func runToken(ctx context.Context, args []string, std IO) error {
 	if len(args) == 0 {
-		return usage("token needs one of create, list, revoke, login")
+		return usage("token needs one of create, list, revoke, login, enrol")
 	}
 	verb, args := args[0], args[1:]
 	t := tokenCommand{out: std.Out}
@@ -57,11 +59,15 @@ func runToken(ctx context.Context, args []string, std IO) error {
 	case "login":
 		set.DurationVar(&t.expires, "expires", 0, "")
 		run = t.login
+	case "enrol":
+		run, want = func(ctx context.Context, c *client.Client, _ chat.UserID, rest []string) error {
+			return t.enrol(ctx, c, rest[0], std.Err)
+		}, 1
 	case "help", "-h", "--help", "-help":
 		_, err := io.WriteString(std.Out, tokenUsage)
 		return err
 	default:
-		return usage("token has no command " + verb + ", only create, list, revoke, login")
+		return usage("token has no command " + verb + ", only create, list, revoke, login, enrol")
 	}
 	if verb != "revoke" {
 		set.BoolVar(&t.json, "json", false, "")
@@ -180,5 +186,37 @@ func printJSON(to io.Writer, v any) error {
 		return err
 	}
 	_, err = to.Write(append(b, '\n'))
+	return err
+}
+
+// enrol makes a token for the Agent of a Workspace beside one, or of a new one of that name.
+func (t *tokenCommand) enrol(ctx context.Context, c *client.Client, workspace string, notes io.Writer) error {
+	in := client.EnrolmentCreate{Name: workspace}
+	all, err := c.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		switch {
+		case string(w.ID) != workspace && w.Name != workspace:
+		case w.Kind != chat.WorkspaceAgent:
+			return &Exit{Code: CodeFailed, Message: fmt.Sprintf("token enrol: %s is a folder of the appliance's own machine; it needs no agent", w.Name)}
+		case in.WorkspaceID != "":
+			return &Exit{Code: CodeUsage, Message: fmt.Sprintf("token enrol: several workspaces are called %s; give the id", workspace)}
+		default:
+			in = client.EnrolmentCreate{WorkspaceID: w.ID}
+		}
+	}
+	made, err := c.Enrol(ctx, in)
+	if err != nil {
+		return err
+	}
+	if t.json {
+		return t.printJSON(made)
+	}
+	if _, err := fmt.Fprintln(t.out, made.Token); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(notes, "Good once, until %s. On the machine with the files, in their folder:\n%s\n", made.ExpiresAt.Local().Format("15:04"), made.Command)
 	return err
 }
