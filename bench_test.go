@@ -49,6 +49,8 @@ func TestBench(t *testing.T) {
 	b.measure("output", "process that prints 1 GB", "VmRSS growth ≤ 64 MB, head and tail right", benchOutput)
 	b.measure("request", "first request to a small model (window 8,192; system text and tools)", "≤ 8,000 bytes", benchRequest)
 	b.measure("prefix", "prompt prefix reuse from Step to Step, 20 Steps with tools", "≥ 95 %", benchPrefix)
+	b.measure("sandbox", "sandboxed `true`, over an unsandboxed one", "≤ 15 ms", benchSandbox)
+	b.measure("context", "context of a repository of 100,000 files", "resolve ≤ 50 ms; snapshot at the appliance ≤ 350 ms after an edit", benchContext)
 	b.write()
 }
 
