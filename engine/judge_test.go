@@ -302,3 +302,33 @@ func TestAKillInTheJudgementLosesNothing(t *testing.T) {
 	}
 	said(t, v, "user: go", "assistant: I did it.")
 }
+
+// TestAJudgedChatIsArchivedAndDeleted: the judgement ends with the Turn, the whole reply stays, and nothing is left behind that writes.
+func TestAJudgedChatIsArchivedAndDeleted(t *testing.T) {
+	r, id := inClosing(t)
+	if _, err := r.archive(id, true); err != nil {
+		t.Fatal(err)
+	}
+	v := r.rest(id)
+	if !v.Chat.Archived || v.Chat.State != chat.Waiting {
+		t.Errorf("%s, archived %v", v.Chat.State, v.Chat.Archived)
+	}
+	said(t, v, "user: go", "assistant: I did it.")
+	if _, err := r.engine.Delete(t.Context(), r.who, engine.DeleteInput{ChatID: id}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := r.store.View(t.Context(), func(tx *kv.Tx) error {
+		_, found, err := tx.Chat(id)
+		left, e := tx.Draft(id)
+		if found || len(left) != 0 {
+			t.Errorf("found %v, with %d pieces of a draft", found, len(left))
+		}
+		return errorsOr(err, e)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -42,15 +43,18 @@ func (r *run) tellFinished(summary string, tried bool) {
 	r.e.ports.notify(*n)
 }
 
-// restsStill says whether the Chat is as the Turn left it. At the end of the process nobody can have gone on any more.
+// restsStill says whether the Chat is as the Turn left it. It is asked at the end of the process too.
 func (r *run) restsStill() bool {
 	rests := false
-	err := r.e.store.View(r.e.runner.ctx, func(tx *kv.Tx) error {
+	err := r.e.store.View(context.WithoutCancel(r.e.runner.ctx), func(tx *kv.Tx) error {
 		c, found, err := tx.Chat(r.id)
 		rests = found && c.State.AtRest() && !c.Archived && c.LastReply == r.t.chat.LastReply && c.Turn.UserMessage == r.t.chat.Turn.UserMessage
 		return err
 	})
-	return rests || err != nil
+	if err != nil {
+		r.e.log.Warn("it is not known whether a turn is still worth a notice, so there is none", "chat", r.id, "error", err)
+	}
+	return rests && err == nil
 }
 
 // lastWords is the first sentence of what the model said last in a Turn that did not end with a reply.

@@ -73,3 +73,55 @@ func TestCase68NoticesAreOfTurnsThatCameToRestByThemselves(t *testing.T) {
 		t.Errorf("told once more: %+v", <-told)
 	}
 }
+
+// TestCase68TheNoticeHasTheSummary: where a model sums a Turn up, its sentence is what is told, once; who goes on before it is there is told of
+// the later Turn alone.
+func TestCase68TheNoticeHasTheSummary(t *testing.T) {
+	told := make(chan chat.Notice, 16)
+	hold, asked := make(chan struct{}), make(chan struct{}, 8)
+	r := newRig(t, setup{notify: func(n chat.Notice) { told <- n }, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		switch {
+		case p.Small() == "summary":
+			asked <- struct{}{}
+			<-hold
+			return scripted.Text(`{"summary":"The parser no longer reads too far."}`)
+		case p.User() == "on":
+			return scripted.Text("Gone on.")
+		}
+		return scripted.Text(twoSentences)
+	}}})
+	next := func() string {
+		t.Helper()
+		select {
+		case n := <-told:
+			return string(n.Kind) + " " + n.Body
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing was told")
+			return ""
+		}
+	}
+	id := r.create("go")
+	r.rest(id)
+	<-asked
+	if len(told) != 0 {
+		t.Errorf("told before its summary: %+v", <-told)
+	}
+	hold <- struct{}{}
+	if got := next(); got != "finished The parser no longer reads too far." {
+		t.Errorf("told %q", got)
+	}
+	r.send(id, "again", "")
+	r.rest(id)
+	<-asked
+	r.send(id, "on", "")
+	if got := next(); got != "finished Gone on." {
+		t.Errorf("told %q", got)
+	}
+	hold <- struct{}{}
+	if err := r.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 0 {
+		t.Errorf("told once more: %+v", <-told)
+	}
+}
