@@ -2,7 +2,9 @@ package gate
 
 import (
 	"errors"
-	"html/template"
+	"fmt"
+	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -152,20 +154,27 @@ func (g *Gate) loginPage(w http.ResponseWriter, r *http.Request, status int, s L
 	g.options.LoginPage(w, r, s)
 }
 
-var plainLogin = template.Must(template.New("login").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Sign in · Holdfast</title>
-<h1>Sign in</h1>
-{{with .Failed}}<p role="alert">{{.Message}} {{.Detail}}</p>{{end}}
-{{if .Code}}<form method="post" action="/login"><input type="hidden" name="code" value="{{.Code}}"><button>Sign in</button></form>
-{{else}}<form method="post" action="/login"><label>Name <input name="name" value="{{.Name}}"></label> <label>Password <input name="password" type="password"></label>
-<button>Sign in</button></form>
-<p>Open the link that Holdfast printed, or make a new one with <code>holdfast token login</code>.</p>{{end}}
-</html>
-`))
-
 // plainLoginPage is the page where ui gives none.
 func plainLoginPage(w http.ResponseWriter, r *http.Request, s LoginState) {
-	if err := plainLogin.Execute(w, s); err != nil {
+	var b strings.Builder
+	b.WriteString(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Sign in · Holdfast</title>
+<h1>Sign in</h1>
+`)
+	if s.Failed != nil {
+		fmt.Fprintf(&b, "<p role=\"alert\">%s %s</p>\n", html.EscapeString(s.Failed.Message), html.EscapeString(s.Failed.Detail))
+	}
+	if s.Code != "" {
+		fmt.Fprintf(&b, `<form method="post" action="/login"><input type="hidden" name="code" value="%s"><button>Sign in</button></form>
+`, html.EscapeString(s.Code))
+	} else {
+		fmt.Fprintf(&b, `<form method="post" action="/login"><label>Name <input name="name" value="%s"></label> <label>Password <input name="password" type="password"></label>
+<button>Sign in</button></form>
+<p>Open the link that Holdfast printed, or make a new one with <code>holdfast token login</code>.</p>
+`, html.EscapeString(s.Name))
+	}
+	b.WriteString("</html>\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
 		if v := visitOf(r.Context()); v != nil {
 			v.err = err
 		}
