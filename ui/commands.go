@@ -151,6 +151,7 @@ func (s *Site) settings(w http.ResponseWriter, r *http.Request) {
 		mode := r.Form.Get("plan_mode")
 		in.PlanMode = &mode
 	}
+	in.MCPServerIDs = chosenMCP(r.PostForm)
 	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) { return s.chats.Amend(ctx, p, in) })
 }
 

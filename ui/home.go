@@ -74,6 +74,7 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 			n.Folder = o.Label
 		}
 	}
+	n.Servers = s.mcpOptions(ctx, p, r.Form["mcp_server"], !r.Form.Has("mcp"))
 	n.Form.Model = r.FormValue("model_config_id")
 	if n.Form.Next == "" {
 		n.Form.Next = "/"
@@ -144,7 +145,7 @@ func (s *Site) create(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		c, err = s.chats.Create(r.Context(), gate.Principal(r.Context()), engine.CreateInput{Content: content,
 			ModelConfigID: chat.ModelConfigID(r.FormValue("model_config_id")), WorkspaceID: space,
-			PlanMode: r.FormValue("plan_mode"), Key: r.FormValue("key")})
+			PlanMode: r.FormValue("plan_mode"), MCPServerIDs: chosenMCP(r.Form), Key: r.FormValue("key")})
 	}
 	if err != nil {
 		if !readableError(err) {

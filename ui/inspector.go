@@ -73,7 +73,7 @@ func (s *Site) inspector(ctx context.Context, p chat.Principal, v engine.View) v
 
 // inspect reads and compares what the right column shows.
 func (s *Site) inspect(ctx context.Context, p chat.Principal, v engine.View) view.Inspector {
-	out := view.Inspector{ChatID: string(v.Chat.ID), Version: v.Chat.Version, Context: s.chatContext(ctx, p, v.Chat)}
+	out := view.Inspector{ChatID: string(v.Chat.ID), Version: v.Chat.Version, Context: s.chatContext(ctx, p, v.Chat), Servers: s.mcpOptions(ctx, p, v.Chat.MCPServerIDs, false)}
 	if v.Workspace == nil {
 		out.Changes.None = "This chat has no workspace."
 		return out

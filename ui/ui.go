@@ -164,6 +164,7 @@ func (s *Site) Routes() []gate.Route {
 	routes = append(routes, s.contextRoutes(user)...)
 	routes = append(routes, s.peopleRoutes()...)
 	routes = append(routes, s.agentRoutes()...)
+	routes = append(routes, s.mcpRoutes(user)...)
 	routes = append(routes, s.auditRoutes()...)
 	routes = append(routes, s.outboundRoutes()...)
 	routes = append(routes, s.notificationRoutes()...)

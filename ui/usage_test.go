@@ -18,6 +18,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/chat"
+	"holdfast/engine/mcp"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/ollama"
@@ -60,7 +61,7 @@ func newPages(t *testing.T) *pages {
 	guard := account.NewGuard(account.StoreOwners(p.store), metric.New())
 	site, err := ui.New(ui.Options{Chats: engine.NewGuarded(engine.New(engine.Options{Store: p.store, Log: log}), guard), Account: account.NewGuarded(p.account, guard),
 		Models: model.NewGuarded(model.New(p.store, adapter, nil), guard), Workspaces: workspace.NewGuarded(workspace.New(p.store, nil, nil), guard),
-		Usage: usage.NewGuarded(usage.New(p.store, log, nil), guard), Log: log})
+		Usage: usage.NewGuarded(usage.New(p.store, log, nil), guard), MCP: mcp.NewGuarded(mcp.New(mcp.Options{Store: p.store}), guard), Log: log})
 	must(err)
 	t.Cleanup(site.Close)
 	listeners, err := gate.Listen(t.Context(), []string{"127.0.0.1:0"})

@@ -145,7 +145,7 @@ func (a *API) finishMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	// A redirect would still count as coming from the other site, and the session's cookie stay behind; a page of ours goes on by itself.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	next := html.EscapeString("/mcp")
+	next := html.EscapeString("/servers")
 	_, err = w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=` + next +
 		`"><title>Signed in</title><p>Signed in. <a href="` + next + `">Go on</a></p></html>`))
 	if err != nil {

@@ -243,6 +243,7 @@ func inspectors() []specimen {
 	full := chatPage(view.Page{}).Inspector
 	return []specimen{
 		{"Changes", "is-rail", []templ.Component{view.InspectorPanel(full)}},
+		{"MCP servers of a chat", "is-rail", []templ.Component{view.ChatServers(view.Inspector{ChatID: "1", Servers: chatServers()})}},
 		{"No changes", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{})}},
 		{"Changes away", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{Changes: view.Changes{Problem: "The folder ~/src/tidewatch is not there."}})}},
 		{"Repositories", "is-rail", []templ.Component{view.RepoList(repos())}},

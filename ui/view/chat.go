@@ -309,6 +309,8 @@ type Inspector struct {
 	Changes   Changes
 	Processes []Process
 	Context   Context
+	// Servers are the MCP servers that the chat may have.
+	Servers []MCPOption
 }
 
 // Changes are the files that differ from where the chat began.

@@ -25,6 +25,8 @@ type NewChatPage struct {
 	Demo bool
 	// Folder is the workspace that is chosen, for the prompts below; "" for none.
 	Folder string
+	// Servers are the MCP servers that the chat may have.
+	Servers []MCPOption
 }
 
 // WorkspaceForm adds a folder. Next is the address to go to afterwards.
