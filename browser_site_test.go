@@ -145,6 +145,8 @@ func TestBrowserWorkspaces(t *testing.T) {
 	p.until(`/each one asks first|run in the sandbox/.test(document.querySelector('#workspaces').textContent)`)
 	p.shot("sandbox")
 	p.click("#workspaces [name=trusted]")
+	p.shows("#confirm", "Commands here have your own rights, this appliance’s data included.")
+	p.press("#confirm", "Trust this workspace")
 	p.shows("#workspaces", "run without asking")
 	p.open(a.url + "/workspaces")
 	p.shows("#workspaces", "run without asking")

@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
+	"holdfast/engine/rule"
 	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
@@ -67,6 +68,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Search:     search.NewGuarded(r.search, guard),
 		Usage:      usage.NewGuarded(r.usage, guard),
 		Settings:   site.NewGuarded(site.New(r.store), guard),
+		Rules:      rule.NewGuarded(rule.New(r.store, r.spaces.Open), guard),
 		Files:      file.NewGuarded(file.New(r.store, time.Now), guard),
 		Runs:       runlog.NewGuarded(r.runs, guard),
 		Notices:    notice.NewGuarded(r.notice, guard),
@@ -95,6 +97,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Search:        forPages.Search,
 		Usage:         forPages.Usage,
 		Settings:      forPages.Settings,
+		Rules:         forPages.Rules,
 		Files:         forPages.Files,
 		Runs:          forPages.Runs,
 		Health:        forPages.Health,

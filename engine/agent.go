@@ -109,7 +109,7 @@ func (e *Engine) roomFor(tx *kv.Tx, parent *chat.Chat) (refused, err error) {
 }
 
 func childRecord(parent *chat.Chat, id chat.ID, kind chat.AgentType) *chat.Chat {
-	c := &chat.Chat{ID: id, OwnerID: parent.OwnerID, ParentID: parent.ID, RootID: parent.RootID, AgentType: kind, WorkspaceID: parent.WorkspaceID,
+	c := &chat.Chat{ID: id, OwnerID: parent.OwnerID, ParentID: parent.ID, RootID: parent.RootID, AgentType: kind, Unattended: parent.Unattended, WorkspaceID: parent.WorkspaceID,
 		ModelConfigID: parent.ModelConfigID, ReasoningEffort: parent.ReasoningEffort, MCPServerIDs: parent.MCPServerIDs, PlanMode: parent.PlanMode}
 	if kind == chat.AgentExplore {
 		c.PlanMode = ""

@@ -1,23 +1,26 @@
 package engine
 
 import (
+	"slices"
+
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
 )
 
-// answered runs the outstanding Calls that a person has decided about, first thing in the resumed Turn, and commits their Results.
+// answered runs the outstanding Calls that a person has decided about, first thing in the resumed Turn, and commits their Results. An allowed
+// one that is not any more what the person was shown is asked about anew.
 func (r *run) answered() error {
 	var calls []chat.Call
 	denied := map[int]string{}
 	for i, o := range r.t.chat.Outstanding {
 		calls = append(calls, o.Call)
-		if o.Decision != "allow" {
+		if o.Decision != decisionAllow {
 			denied[i] = o.Reason
 		}
 	}
 	r.books.sent = prompt.Build(r.promptInput())
 	r.beginDraft(0)
-	plan := r.plan(calls, true)
+	plan := r.plan(calls, r.t.chat.Outstanding)
 	now := r.e.now().UTC()
 	for i := range plan {
 		plan[i].command, plan[i].agreed = r.t.chat.Outstanding[i].Command, r.t.chat.Outstanding[i].Command
@@ -30,7 +33,7 @@ func (r *run) answered() error {
 			text += ": " + reason
 		}
 		f := failedResult(plan[i].call, text, now)
-		plan[i].refused = &f
+		plan[i].refused, plan[i].ask = &f, false
 	}
 	results, err := r.runBatch(plan)
 	if err != nil && results == nil {
@@ -50,7 +53,12 @@ func (r *run) answered() error {
 		r.kept = &o
 		return err
 	}
-	if err := r.commitStep(chat.Event{Kind: chat.CommitStep}, o); err != nil {
+	ev := chat.Event{Kind: chat.CommitStep}
+	if slices.ContainsFunc(plan, func(p planned) bool { return p.ask }) {
+		// What was allowed is not what it was: it is asked about anew.
+		ev.Kind = chat.AskAction
+	}
+	if err := r.commitStep(ev, o); err != nil {
 		return err
 	}
 	return r.guide(plan, results)

@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/kv"
 )
 
 func (r *rig) answer(id chat.ID, callID, decision, reason string) error {
@@ -216,5 +217,55 @@ func TestApprovedCallsRunWhereTheyWereAsked(t *testing.T) {
 	}
 	if _, err := r.engine.Amend(context.Background(), r.who, engine.AmendInput{ChatID: id, WorkspaceID: &none}); err != nil {
 		t.Errorf("at rest: %v", err)
+	}
+}
+
+// TestASubAgentsCardIsAnsweredForTheFamily: the parent's page has the card of its sub-agent; what is allowed for the chat counts for the
+// whole family, also for the next sub-agent.
+func TestASubAgentsCardIsAnsweredForTheFamily(t *testing.T) {
+	child := func(p *scripted.Prompt) scripted.Reply {
+		if len(p.Results()) == 0 {
+			return scripted.Calls(toolCall("execute", `{"command":"tee -a ran"}`))
+		}
+		return scripted.Text("ran it")
+	}
+	r := newRig(t, setup{place: true, untrusted: true, model: scripted.Model{Answer: family(child, toolCall("spawn_agent", `{"prompt":"first"}`),
+		toolCall("wait_agent", `{"chat_id":"$ID"}`), toolCall("spawn_agent", `{"prompt":"second"}`))}})
+	id := r.create("go")
+	var asking *chat.Chat
+	r.until(id, "the sub-agent's card", func(v engine.View) bool {
+		for _, c := range v.Children {
+			if c.State == chat.RequiresAction && len(c.Outstanding) == 1 {
+				asking = c
+			}
+		}
+		return asking != nil
+	})
+	if err := r.answer(asking.ID, asking.Outstanding[0].Call.ID, "allow_chat", ""); err != nil {
+		t.Fatal(err)
+	}
+	r.rest(id)
+	r.until(id, "both sub-agents at rest", func(v engine.View) bool {
+		if len(v.Children) != 2 {
+			return false
+		}
+		for _, c := range v.Children {
+			if c.State == chat.RequiresAction {
+				t.Fatal("the second sub-agent asks for what the family has leave for")
+			}
+			if !c.State.AtRest() {
+				return false
+			}
+		}
+		return true
+	})
+	if err := r.store.View(context.Background(), func(tx *kv.Tx) error {
+		set, err := tx.ChatRules(id)
+		if err == nil && (len(set.Rules) != 1 || set.Rules[0].Command != "tee -a ran") {
+			t.Errorf("%+v", set)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -35,6 +35,12 @@ type planned struct {
 	changes []chat.FileChange
 	// command is what it runs beyond its arguments; agreed is what a person was shown of that.
 	command, agreed string
+	// asked is what the card shows, leave what may be changed. approved: a person has agreed.
+	asked    *chat.Asked
+	leave    chat.Leave
+	approved bool
+	// folds: the file system takes names that differ only in case for one.
+	folds bool
 }
 
 func (p *planned) runs() bool { return p.refused == nil && !p.ask && !p.def.Client }
@@ -53,8 +59,9 @@ type batch struct {
 	closed  bool
 }
 
-// plan decides about each Call: unknown, badly argued, waiting for a person, or to be run.
-func (r *run) plan(calls []chat.Call, approved bool) []planned {
+// plan decides about each Call: unknown, badly argued, denied, waiting for a person, or to be run. prior are the same Calls as they were
+// outstanding, nil for new ones.
+func (r *run) plan(calls []chat.Call, prior []chat.OutstandingCall) []planned {
 	out := make([]planned, len(calls))
 	active, reach := r.t.active(), r.t.callable()
 	now := r.e.now().UTC()
@@ -90,12 +97,16 @@ func (r *run) plan(calls []chat.Call, approved bool) []planned {
 			continue
 		}
 		p.call.Args = args
-		p.ask = !approved && r.t.asks(p.def)
-		if err := r.asksSetup(p, approved); err != nil {
-			refuse("the call was not started: " + turnError(err).Message)
-		}
 		if text := cmp.Or(r.needsPlace(p.def), r.t.elsewhere(p)); text != "" {
 			refuse(text)
+			continue
+		}
+		var was *chat.OutstandingCall
+		if prior != nil {
+			was = &prior[i]
+		}
+		if err := r.decide(p, was); err != nil {
+			refuse("the call was not started: " + turnError(err).Message)
 		}
 	}
 	refuseTogether(out, r.t.extra.exclusive, now)
@@ -275,7 +286,7 @@ func argumentsHash(args []byte) string {
 func (b *batch) env(p *planned) chat.Env {
 	r := b.r
 	callID := p.call.ID
-	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.t.workspace,
+	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.ruled(p, nil),
 		Context: r.t.extra.guided.snapshot, Reads: r.t.reads, Agreed: p.agreed,
 		Output: func(text string) {
 			r.draft.output(callID, text)

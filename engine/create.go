@@ -29,6 +29,8 @@ type CreateInput struct {
 	PlanMode        string
 	// MCPServerIDs are the Chat's MCP servers; nil are those that are preselected.
 	MCPServerIDs *[]string
+	// Unattended: what would ask a person is denied.
+	Unattended bool
 	// ClientTools are run by the program that makes the Chat.
 	ClientTools []chat.ClientTool
 	Key         string `json:"-"`
@@ -74,7 +76,7 @@ func (e *Engine) Create(ctx context.Context, p chat.Principal, in CreateInput) (
 		}
 		c = &chat.Chat{ID: id, OwnerID: p.UserID, RootID: id, Title: strings.TrimSpace(in.Title), WorkspaceID: in.WorkspaceID,
 			ModelConfigID: in.ModelConfigID, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode,
-			ClientTools: in.ClientTools}
+			Unattended: in.Unattended, ClientTools: in.ClientTools}
 		if c.MCPServerIDs, err = chosenServers(tx, in.MCPServerIDs); err != nil {
 			return err
 		}

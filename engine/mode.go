@@ -45,23 +45,6 @@ func (t *turn) allows(d chat.ToolDef) bool {
 	return d.Name != toolPlan
 }
 
-// asks says whether a person decides about a Call first. In plan mode commands run only where a sandbox keeps them from writing.
-func (t *turn) asks(d chat.ToolDef) bool {
-	if t.extra.mode == chat.ModePlan && (d.Name == toolExecute || d.Name == toolOutput) {
-		return !t.confined(chat.ProfileReadOnly)
-	}
-	if !d.NeedsApproval || t.record == nil || t.record.Trusted {
-		return false
-	}
-	return d.Name != toolExecute || !t.confined(chat.ProfileDefault)
-}
-
-// confined: a command with this profile is fully sandboxed in the Turn's Workspace.
-func (t *turn) confined(p chat.Profile) bool {
-	w, can := t.workspace.(chat.Sandboxed)
-	return can && w.Sandbox(p).Full()
-}
-
 // elsewhere is why a Call must not run in plan mode: it names another file than the plan. "" lets it through; what the names lead to is
 // looked at again when the Call says which files it changes.
 func (t *turn) elsewhere(p *planned) string {

@@ -22,6 +22,8 @@ type place struct {
 	missed bool
 	// leave ends that the Turn counts as one at work in its directory, nil while it does not.
 	leave func()
+	// rules decide about Calls.
+	rules ruling
 }
 
 // wake starts the Turn's Workspace if it was stopped, before the first Call that needs it.
@@ -141,19 +143,19 @@ func (r *run) needsPlace(d chat.ToolDef) string {
 }
 
 // asksSetup looks whether a Call would run a setup that a person has to agree to.
-func (r *run) asksSetup(p *planned, approved bool) error {
-	if approved || p.def.Name != toolMake {
-		return nil
+func (r *run) asksSetup(p *planned) (asks bool, err error) {
+	if p.def.Name != toolMake {
+		return false, nil
 	}
 	var in struct {
 		ID chat.TemplateID `json:"template_id"`
 	}
 	if err := json.Unmarshal(p.call.Args, &in); err != nil {
-		return err
+		return false, err
 	}
 	script, asks, err := r.e.setupOf(r.ctx, r.id, in.ID)
 	if err == nil && asks {
-		p.command, p.ask = script, true
+		p.command = script
 	}
-	return err
+	return asks, err
 }

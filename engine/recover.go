@@ -163,7 +163,7 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 		s.messages = append(s.messages, msg)
 	}
 	again := func(call chat.Call, step int64) {
-		s.outstanding = append(s.outstanding, chat.OutstandingCall{Call: call, Kind: chat.OutstandingApproval, Decision: "allow", AskedAt: now, Step: step})
+		s.outstanding = append(s.outstanding, chat.OutstandingCall{Call: call, Kind: chat.OutstandingApproval, Decision: decisionAllow, AskedAt: now, Step: step})
 	}
 	for _, call := range callsOf(left.parts) {
 		in := left.intents[call.ID]
@@ -182,7 +182,7 @@ func (e *Engine) settle(ctx context.Context, c *chat.Chat, left remains) settled
 			s.outstanding = append(s.outstanding, o)
 			continue
 		}
-		e.settleStarted(ctx, in, o.Call, o.Step, &s, again)
+		e.settleStarted(ctx, in, o.Call, o.Step, &s, func(chat.Call, int64) { s.outstanding = append(s.outstanding, o) })
 	}
 	return s
 }
@@ -195,7 +195,7 @@ func (e *Engine) onlyReads(call chat.Call) bool {
 
 // settleUnstarted is about a Call whose Step was whole but which never began: a restart asks or runs it as the Turn would have.
 func (e *Engine) settleUnstarted(c *chat.Chat, call chat.Call, step int64, s *settled) {
-	o := chat.OutstandingCall{Call: call, Kind: chat.OutstandingApproval, Decision: "allow", AskedAt: e.now().UTC(), Step: step}
+	o := chat.OutstandingCall{Call: call, Kind: chat.OutstandingApproval, Decision: decisionAllow, AskedAt: e.now().UTC(), Step: step}
 	tool, known := e.tools.Tool(call.Name)
 	if !known || tool.Def().Effect == chat.ClassEffect || tool.Def().NeedsApproval {
 		// Whether it needed a person's leave is decided anew by nobody but the person.

@@ -128,7 +128,9 @@ func (x *restoring) put(ctx context.Context, c *chat.Checkpoint) error {
 // writeBack makes the file what it was at a Checkpoint, and gives its hash then, "" for one that was not there. It is not done where the
 // Workspace refuses.
 func (e *Engine) writeBack(ctx context.Context, ws chat.Workspace, to *chat.Checkpoint, hash string) (after string, done bool, err error) {
-	req := chat.WriteRequest{Path: to.Path, IfMatch: hash, Remove: !to.Existed}
+	req := chat.WriteRequest{Path: to.Path, IfMatch: hash, Remove: !to.Existed,
+		// Who restores a file has decided about it, also about a protected one.
+		Leave: chat.Leave{Agreed: []string{to.Path}}}
 	if to.Existed {
 		if req.Content, err = e.readKept(to.SHA256); err != nil {
 			return "", false, err

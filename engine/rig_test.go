@@ -45,6 +45,8 @@ type setup struct {
 	place, untrusted bool
 	// sandbox confines the commands of the Workspace with this profile, as far as the machine can; "" confines nothing.
 	sandbox chat.Profile
+	// lesser takes the kernel's namespaces for missing.
+	lesser bool
 	// tools come before the file and command Tools.
 	tools []chat.Tool
 	// exclusive are the Tools that must be called by themselves.
@@ -151,7 +153,7 @@ func (r *rig) addPlace() {
 	var err error
 	var box *sandbox.Box
 	if r.o.sandbox != "" {
-		if box, err = sandbox.New(context.Background(), sandbox.Options{Hidden: []string{filepath.Join(own, "data")}}); err != nil {
+		if box, err = sandbox.New(context.Background(), sandbox.Options{Hidden: []string{filepath.Join(own, "data")}, Without: sandbox.Without{Namespaces: r.o.lesser}}); err != nil {
 			r.t.Fatal(err)
 		}
 	}

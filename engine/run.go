@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
+	"holdfast/engine/rule"
 	"holdfast/kv"
 )
 
@@ -120,6 +121,11 @@ func (r *run) begin(c *chat.Chat) error {
 		if t.history, err = r.e.histories.read(tx, c); err != nil {
 			return err
 		}
+		rules := &t.extra.place.rules
+		if rules.layers, err = rule.Read(tx, c.WorkspaceID, c.RootID); err != nil {
+			return err
+		}
+		rules.set = rules.layers.Merged()
 		t.window, t.extra.mode = windowOf(t.config), c.Mode()
 		if c.WorkspaceID == "" {
 			return r.mayMake(tx)

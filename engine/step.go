@@ -309,7 +309,7 @@ func (r *run) emptyReply(reply chat.Reply, usage *chat.UsageEntry, used func(*ch
 // runCalls runs a Step's Calls and commits reply and Results together.
 func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, usage *chat.UsageEntry, used func(*chat.Chat),
 	started time.Time) error {
-	plan := r.plan(calls, false)
+	plan := r.plan(calls, nil)
 	results, err := r.runBatch(plan)
 	if err != nil && results == nil {
 		return err
@@ -357,12 +357,12 @@ func (r *run) runCalls(parts []chat.Part, calls []chat.Call, reply chat.Reply, u
 // outstanding is a Call without a Result: one that a person is asked about, or one that a shutdown kept from running and that the next
 // process runs.
 func (r *run) outstanding(p *planned, step int64) chat.OutstandingCall {
-	o := chat.OutstandingCall{Call: p.call, Kind: chat.OutstandingApproval, Command: p.command, AskedAt: r.e.now().UTC(), Step: step}
+	o := chat.OutstandingCall{Call: p.call, Kind: chat.OutstandingApproval, Command: p.command, Asked: p.asked, AskedAt: r.e.now().UTC(), Step: step}
 	switch {
 	case p.def.Client:
 		o.Kind = chat.OutstandingClient
 	case !p.ask:
-		o.Decision = "allow"
+		o.Decision = decisionAllow
 	}
 	return o
 }

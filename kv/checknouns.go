@@ -25,6 +25,11 @@ func (c *checker) nouns() error {
 			c.owned(bFileRead, key)
 		}),
 		c.each(bReceipt, c.receipt),
+		c.each(bChatRules, func(key []byte, r record) { checkJSON[chat.RuleSet](c, bChatRules, key, r); c.owned(bChatRules, key) }),
+		c.each(bSpaceRules, func(key []byte, r record) {
+			checkJSON[chat.RuleSet](c, bSpaceRules, key, r)
+			c.placed(bSpaceRules, key)
+		}),
 		c.usages(),
 		c.each(bUser, func(key []byte, r record) {
 			c.named(bUser, key, idText(checkJSON[chat.User](c, bUser, key, r), func(u *chat.User) string { return string(u.ID) }))

@@ -56,8 +56,10 @@ const (
 	bAudit       bucket = 37 // number 8                      hash 32 | JSON Audit; the ends of the chain stand in meta, under audit
 	bMCPServer   bucket = 38 // MCP server 16                 JSON MCPServer
 	bMCPPins     bucket = 39 // MCP server 16                 JSON MCPPins
+	bChatRules   bucket = 40 // root chat 16                  JSON RuleSet; the permission rules of a family
+	bSpaceRules  bucket = 41 // workspace 16                  JSON RuleSet
 
-	lastBucket = bMCPPins
+	lastBucket = bSpaceRules
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -67,7 +69,7 @@ var bucketNames = [lastBucket + 1]string{
 	bActive: "active", bChild: "child", bDoomed: "doomed", bFileRef: "fileref", bTerm: "term", bTermChat: "termchat",
 	bUsageDay: "usageday", bFile: "file", bFileLink: "filelink",
 	bMCPServer: "mcpserver", bMCPPins: "mcppins",
-	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push",
+	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push", bChatRules: "chatrules", bSpaceRules: "spacerules",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
 	bAudit: "audit",
 }
@@ -79,7 +81,7 @@ var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMa
 	bAudit: hashSize}
 
 // familyBuckets hold a Chat's own records under its id; they go with the Chat, the Chat's record last.
-var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bPin, bMark, bMessage}
+var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bPin, bChatRules, bMark, bMessage}
 
 const (
 	idSize   = 16
@@ -182,7 +184,7 @@ func damageAt(b bucket, key []byte, reason string) Damage {
 	d := Damage{Noun: b.String(), Key: hex.EncodeToString(key), Reason: reason}
 	switch b {
 	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bFileLink, bTermChat,
-		bPin:
+		bPin, bChatRules:
 		if len(key) >= idSize {
 			d.Chat = chat.ID(toID(key).String())
 		}

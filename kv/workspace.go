@@ -27,13 +27,13 @@ func (x *Tx) Workspaces() ([]*chat.WorkspaceRecord, error) {
 	return listNoun[chat.WorkspaceRecord](x, bWorkspace, nil)
 }
 
-// DeleteWorkspace removes a Workspace's record with its Snapshots and says whether there was one.
+// DeleteWorkspace removes a Workspace's record with its Snapshots and rules, and says whether there was one.
 func (x *Tx) DeleteWorkspace(id chat.WorkspaceID) (bool, error) {
 	key, err := idKey(id)
 	if err != nil {
 		return false, err
 	}
-	for _, b := range []bucket{bSnapshot, bContextText, bNewest} {
+	for _, b := range []bucket{bSnapshot, bContextText, bNewest, bSpaceRules} {
 		if _, err := x.t.deletePrefix(b, key, nil, -1); err != nil {
 			return false, err
 		}

@@ -83,6 +83,13 @@ func approvalOf(c *chat.Chat, space *chat.WorkspaceRecord, o chat.OutstandingCal
 	if call.Name != "execute" {
 		a.Tool, a.Command = call.Name, text.Reveal(indented(call.Args))
 	}
+	if o.Asked != nil {
+		a.Asked = askedOf(call.Name, o.Asked)
+	}
+	if len(a.Diffs) > 0 {
+		// The change says it all.
+		a.Command = ""
+	}
 	if o.Command != "" {
 		// What is agreed to is the command itself, in a workspace that is still to be made.
 		a.Command, a.Setup = text.Reveal(o.Command), true
@@ -178,4 +185,32 @@ func (s *Site) decidePlan(w http.ResponseWriter, r *http.Request) {
 	default:
 		gate.WriteError(w, r, chat.Invalid("decision", "It must be implement or leave."))
 	}
+}
+
+// askedOf puts into words what the engine says of an approval.
+func askedOf(tool string, a *chat.Asked) view.Asked {
+	out := view.Asked{Why: a.Why, Again: a.Again, Always: a.Always, Shown: a.Shown}
+	for _, t := range a.Targets {
+		shown := view.AskedTarget{Path: text.Reveal(t.Path)}
+		switch {
+		case t.Protected:
+			shown.Note = "protected"
+		case t.Outside:
+			shown.Note = "outside of the workspace"
+		case t.Shared:
+			shown.Note = "has other names"
+		}
+		out.Targets = append(out.Targets, shown)
+	}
+	for _, f := range a.Files {
+		out.Diffs = append(out.Diffs, text.Diff(f.Path, f.Diff)...)
+		out.Cut = out.Cut || f.DiffCut
+	}
+	for _, r := range a.Offer {
+		out.Offer = append(out.Offer, text.Reveal(r.String()))
+	}
+	if a.Sandbox != nil {
+		out.Sandbox = view.SandboxFact(*a.Sandbox)
+	}
+	return out
 }

@@ -22,6 +22,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
+	rules "holdfast/engine/rule"
 	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
@@ -53,6 +54,7 @@ var commands = map[rule]map[string]string{
 		"mcp":       "List Get",
 		"model":     "List Get Status Installed Threshold",
 		"notice":    "Follow Since Reached",
+		"rule":      "Site TrySite",
 		"runlog":    "Setting",
 		"search":    "Search",
 		"snapshot":  "Refresh",
@@ -85,6 +87,7 @@ var commands = map[rule]map[string]string{
 		"mcp":       "Create Update Delete Test Accept",
 		"model":     "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",
 		"outbound":  "SetMode Allow Forget",
+		"rule":      "SetSite",
 		"runlog":    "SetSetting",
 		"seal":      "Rotate",
 		"site":      "SetAdvisor SetBehaviour SetClassifier SetPlanMode SetTurnSummaries",
@@ -94,6 +97,7 @@ var commands = map[rule]map[string]string{
 	owns: {
 		"engine":    "Get View Message Watch Unread Seen Processes Changes Repositories Transcript",
 		"file":      "Get Open",
+		"rule":      "Workspace Chat TryWorkspace TryChat",
 		"runlog":    "List Get Turns",
 		"snapshot":  "Place Chat Compare Text Sources Source Servers",
 		"usage":     "ChatCost",
@@ -102,6 +106,7 @@ var commands = map[rule]map[string]string{
 	ownsWrite: {
 		"engine":    "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
 		"snapshot":  "AddSource RemoveSource Resync ApproveServer",
+		"rule":      "SetWorkspace SetChat",
 		"workspace": "Update Start Stop Delete",
 	},
 	self: {
@@ -164,7 +169,7 @@ func guarded(record func(context.Context, chat.Audit)) map[string]reflect.Value 
 	all := map[string]reflect.Value{}
 	for name, room := range map[string]any{"engine": engine.NewGuarded(nil, g), "account": account.NewGuarded(nil, g), "agent": agent.NewGuarded(nil, g), "file": file.NewGuarded(nil, g),
 		"audit": audit.NewGuarded(nil, g), "health": health.NewGuarded(nil, g),
-		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "outbound": outbound.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "seal": seal.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
+		"model": model.NewGuarded(nil, g), "notice": notice.NewGuarded(nil, g), "outbound": outbound.NewGuarded(nil, g), "rule": rules.NewGuarded(nil, g), "runlog": runlog.NewGuarded(nil, g), "seal": seal.NewGuarded(nil, g), "search": search.NewGuarded(nil, g), "site": site.NewGuarded(nil, g),
 		"snapshot": snapshot.NewGuarded(nil, g), "mcp": mcp.NewGuarded(nil, g),
 		"usage": usage.NewGuarded(nil, g), "workspace": workspace.NewGuarded(nil, g)} {
 		all[name] = reflect.ValueOf(room)
@@ -221,7 +226,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 // alsoRecorded are the commands that the audit holds beside those of admins and those about a person.
-var alsoRecorded = "account.ChangePassword engine.Answer"
+var alsoRecorded = "account.ChangePassword engine.Answer rule.SetWorkspace rule.SetChat"
 
 // isRecorded: whatever changes the appliance or what a person may do; nobody has to remember it for a new command.
 func isRecorded(name string, r rule) bool {

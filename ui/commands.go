@@ -191,7 +191,7 @@ func (s *Site) deleteQueued(w http.ResponseWriter, r *http.Request) {
 func (s *Site) answer(w http.ResponseWriter, r *http.Request) {
 	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
 		return s.chats.Answer(ctx, p, engine.AnswerInput{ChatID: chatID(r), CallID: r.PathValue("call"), Decision: r.FormValue("decision"),
-			Reason: r.FormValue("reason")})
+			Reason: r.FormValue("reason"), Shown: r.FormValue("shown")})
 	})
 }
 

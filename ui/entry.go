@@ -218,7 +218,7 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 	if o, open := t.open[p.CallID]; open && !done {
 		row.State, row.Out = view.RowWaits, "waits for you"
 		if o.Decision != "" {
-			row.State, row.Out = view.RowRunning, "allowed"
+			row.State, row.Out = view.RowRunning, view.Answered(o.Answer)
 			return row
 		}
 		if o.Kind == chat.OutstandingClient {

@@ -16,6 +16,7 @@ import (
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
+	"holdfast/engine/rule"
 	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
@@ -42,6 +43,7 @@ type Options struct {
 	Search     *search.Guarded
 	Usage      *usage.Guarded
 	Settings   *site.Guarded
+	Rules      *rule.Guarded
 	Files      *file.Guarded
 	Runs       *runlog.Guarded
 	Notices    *notice.Guarded
@@ -207,6 +209,12 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		form("POST /workspaces/make", s.makeWorkspace),
 		user("POST /workspaces/idle", s.setIdle),
 		{Pattern: "GET /workspaces/stream", Policy: gate.User, Handler: http.HandlerFunc(s.workspacesStream), Kind: gate.Stream},
+		user("GET /rules", s.rulesPage(s.siteRules)),
+		user("POST /rules", s.editRules(s.siteRules)),
+		user("GET /workspaces/{id}/rules", s.rulesPage(s.workspaceRules)),
+		user("POST /workspaces/{id}/rules", s.editRules(s.workspaceRules)),
+		user("GET /chats/{id}/rules", s.rulesPage(s.chatRules)),
+		user("POST /chats/{id}/rules", s.editRules(s.chatRules)),
 		user("GET /templates", s.templatesPage),
 		user("POST /templates", s.createTemplate),
 		user("POST /templates/{id}", s.updateTemplate),

@@ -38,7 +38,7 @@ func (f *Files) Edit(ctx context.Context, req chat.EditRequest) ([]chat.Edited, 
 	defer leave()
 	var failures []*chat.FileError
 	for _, e := range all {
-		if failure := f.compute(ctx, e); failure != nil {
+		if failure := f.compute(ctx, e, req.Leave); failure != nil {
 			failures = append(failures, failure)
 		}
 	}
@@ -154,9 +154,9 @@ func closeAll(all []*editing) {
 }
 
 // compute makes a file's new content in memory.
-func (f *Files) compute(ctx context.Context, e *editing) *chat.FileError {
+func (f *Files) compute(ctx context.Context, e *editing, l chat.Leave) *chat.FileError {
 	path := e.req.Path
-	if err := f.writable(e.place); err != nil {
+	if err := f.writable(e.place, l); err != nil {
 		return asRefusal(path, err)
 	}
 	if err := e.place.wantRegular(e.place.info); err != nil {
@@ -218,7 +218,7 @@ func weight(kind string) int {
 	switch kind {
 	case "not_found":
 		return 3
-	case "outside_workspace", "permission", "protected":
+	case "outside_workspace", "permission", "protected", "denied":
 		return 2
 	case "changed":
 		return 1

@@ -36,28 +36,27 @@ var (
 	instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".cursorrules", ".mcp.json", ".envrc"}
 )
 
-// guard refuses to write a protected place: by its real name, by the name of a link that led to it, and by being what a
-// protected name leads to.
-func (f *Files) guard(p *place) error {
+// isGuarded: the place is protected by its real name, by the name of a link that led to it, or by being what a protected name leads to.
+func (f *Files) isGuarded(p *place) bool {
 	if p.temp {
-		return refuse("permission", p.shown, "%s can be read but not written.", p.shown)
+		return false
 	}
 	for _, name := range append([]string{p.rel}, p.links...) {
 		if f.isProtected(filepath.ToSlash(name)) {
-			return protected(p)
+			return true
 		}
 	}
 	for _, name := range instructionNames {
 		if target := p.leadsTo(name); target != "" && target == p.rel {
-			return protected(p)
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 func protected(p *place) *chat.FileError {
 	return refuse("protected", p.shown,
-		"%s is protected: it decides what runs or what agents are told, so it cannot be changed here. Ask the user to change it.", p.name())
+		"%s is protected: it decides what runs or what agents are told, so a person has to agree first, and nobody did. Nothing was changed.", p.name())
 }
 
 // leadsTo is the real name behind a link in the root, "" when name is no link or leads nowhere.

@@ -21,7 +21,7 @@ func (f *Files) Write(ctx context.Context, req chat.WriteRequest) (chat.Written,
 	}
 	defer leave()
 	defer p.close()
-	if err := f.writable(p); err != nil {
+	if err := f.writable(p, req.Leave); err != nil {
 		return chat.Written{}, err
 	}
 	old, err := p.found(ctx)
@@ -93,9 +93,12 @@ func (f *Files) enter(ctx context.Context, path string) (*place, func(), error) 
 	return p, leave, nil
 }
 
-// writable refuses places that must not be written, whether there is something or not.
-func (f *Files) writable(p *place) error {
-	if err := f.guard(p); err != nil {
+// writable refuses places that must not be written, whether there is something or not, and those that nobody decided about.
+func (f *Files) writable(p *place, l chat.Leave) error {
+	if p.temp {
+		return refuse("permission", p.shown, "%s can be read but not written.", p.shown)
+	}
+	if err := f.permitted(p, l); err != nil {
 		return err
 	}
 	if p.rel == "." || p.info == nil && strings.HasSuffix(p.shown, "/") {

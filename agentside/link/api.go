@@ -1,6 +1,7 @@
 package link
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -34,6 +35,7 @@ func NewAPI(place chat.Workspace, boot string) *API {
 		"PUT /api/v0/files/raw":              a.kept.once(a.writeFile),
 		"DELETE /api/v0/files/raw":           a.kept.once(a.writeFile),
 		"POST /api/v0/files/edit":            a.kept.once(a.editFiles),
+		"POST /api/v0/files/targets":         a.targets,
 		"POST /api/v0/files/list":            a.findFiles,
 		"POST /api/v0/files/search":          a.findFiles,
 		"GET /api/v0/git/status":             a.gitStatus,
@@ -107,6 +109,19 @@ func (q *query) number(name string) int64 {
 		q.refused = badRequest("The query names a number that is none, or is negative.", name)
 	}
 	return n
+}
+
+// leave gives what bounds a change; none is any.
+func (q *query) leave(name string) chat.Leave {
+	text := q.text(name)
+	if text == "" {
+		return chat.Leave{}
+	}
+	var l leaveShape
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		q.refused = badRequest("The query does not say what was decided about.", name)
+	}
+	return chat.Leave{Targets: l.Targets, Agreed: l.Agreed}
 }
 
 // ok answers with the refusal when there is one.

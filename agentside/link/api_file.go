@@ -61,7 +61,8 @@ func (a *API) fileLines(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) writeFile(w http.ResponseWriter, r *http.Request) {
-	q := readQuery(r, "path", "dry_run")
+	q := readQuery(r, "path", "dry_run", "leave")
+	leave := q.leave("leave")
 	if !q.ok(w) {
 		return
 	}
@@ -71,7 +72,7 @@ func (a *API) writeFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	written, err := a.place.Files().Write(r.Context(), chat.WriteRequest{Path: q.text("path"), Content: content,
-		IfMatch: unquoted(r.Header.Get("If-Match")), DryRun: q.flag("dry_run"), Remove: r.Method == http.MethodDelete})
+		IfMatch: unquoted(r.Header.Get("If-Match")), DryRun: q.flag("dry_run"), Remove: r.Method == http.MethodDelete, Leave: leave})
 	if err != nil {
 		refuseError(w, err)
 		return
@@ -113,4 +114,26 @@ func (a *API) findFiles(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, foundTo(found))
+}
+
+// maxTargets bounds how many paths are looked at in one request.
+const maxTargets = 1000
+
+func (a *API) targets(w http.ResponseWriter, r *http.Request) {
+	var in pathsShape
+	if err := readJSON(w, r, 1<<20, &in); err != nil {
+		refuse(w, err.status, err.problem)
+		return
+	}
+	targeter, can := a.place.Files().(chat.Targeter)
+	if !can || len(in.Paths) > maxTargets {
+		refuse(w, http.StatusBadRequest, problem{Kind: "invalid", Message: "These paths cannot be looked at."})
+		return
+	}
+	out, err := targeter.Targets(r.Context(), in.Paths)
+	if err != nil {
+		refuseError(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, targetsShape{List: append([]chat.Target{}, out.List...), FoldsCase: out.FoldsCase})
 }

@@ -87,6 +87,13 @@ func (f *remoteFiles) Write(ctx context.Context, req chat.WriteRequest) (chat.Wr
 	if req.DryRun {
 		q.Set("dry_run", "true")
 	}
+	if !leaveOf(req.Leave).free() {
+		leave, err := encode(leaveOf(req.Leave))
+		if err != nil {
+			return chat.Written{}, fileFault(err, req.Path)
+		}
+		q.Set("leave", string(leave))
+	}
 	c := call{method: http.MethodPut, path: "/files/raw", query: q, header: map[string]string{}, body: req.Content}
 	if req.Remove {
 		c.method, c.body = http.MethodDelete, nil
@@ -125,4 +132,22 @@ func (f *remoteFiles) Find(ctx context.Context, q chat.FindQuery) (chat.Found, e
 	var out foundShape
 	_, err = f.get(ctx, q.Path, call{method: http.MethodPost, path: path, body: body}, &out)
 	return out.from(), err
+}
+
+var _ chat.Targeter = (*remoteFiles)(nil)
+
+// Targets asks where paths lead.
+func (f *remoteFiles) Targets(ctx context.Context, paths []string) (chat.Targets, error) {
+	body, err := encode(pathsShape{Paths: paths})
+	if err != nil {
+		return chat.Targets{}, fileFault(err, "")
+	}
+	var out targetsShape
+	if _, err := f.get(ctx, "", call{method: http.MethodPost, path: "/files/targets", body: body}, &out); err != nil {
+		return chat.Targets{}, err
+	}
+	if len(out.List) != len(paths) {
+		return chat.Targets{}, &chat.FileError{Kind: "invalid", Message: "The agent did not say of each path where it leads."}
+	}
+	return chat.Targets{List: out.List, FoldsCase: out.FoldsCase}, nil
 }

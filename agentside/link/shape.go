@@ -120,10 +120,33 @@ type fileEditsShape struct {
 type editShape struct {
 	Files  []fileEditsShape `json:"files"`
 	DryRun bool             `json:"dry_run,omitempty"`
+	Leave  *leaveShape      `json:"leave,omitempty"`
+}
+
+// leaveShape bounds a change; targets is null for any.
+type leaveShape struct {
+	Targets []string `json:"targets"`
+	Agreed  []string `json:"agreed,omitempty"`
+}
+
+func leaveOf(l chat.Leave) leaveShape { return leaveShape{Targets: l.Targets, Agreed: l.Agreed} }
+
+func (s leaveShape) free() bool { return s.Targets == nil && len(s.Agreed) == 0 }
+
+type pathsShape struct {
+	Paths []string `json:"paths"`
+}
+
+type targetsShape struct {
+	List      []chat.Target `json:"targets"`
+	FoldsCase bool          `json:"folds_case,omitempty"`
 }
 
 func editTo(req chat.EditRequest) editShape {
 	out := editShape{DryRun: req.DryRun, Files: []fileEditsShape{}}
+	if l := leaveOf(req.Leave); !l.free() {
+		out.Leave = &l
+	}
 	for _, f := range req.Files {
 		shaped := fileEditsShape{Path: f.Path, IfMatch: f.IfMatch, Edits: []textEditShape{}}
 		for _, e := range f.Edits {
@@ -136,6 +159,9 @@ func editTo(req chat.EditRequest) editShape {
 
 func (s editShape) from() chat.EditRequest {
 	out := chat.EditRequest{DryRun: s.DryRun}
+	if s.Leave != nil {
+		out.Leave = chat.Leave{Targets: s.Leave.Targets, Agreed: s.Leave.Agreed}
+	}
 	for _, f := range s.Files {
 		file := chat.FileEdits{Path: f.Path, IfMatch: f.IfMatch}
 		for _, e := range f.Edits {

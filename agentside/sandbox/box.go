@@ -25,12 +25,12 @@ type Options struct {
 	// Processes is how many a command may have at once, Memory how many bytes they may use together, Shared the size of each
 	// temporary file system; 0 is the default, 4,096, three quarters of the machine's and 256 MiB.
 	Processes, Memory, Shared int64
-	// without holds a test to less than the machine has.
-	without without
+	// Without holds commands to less than the machine has, as if its kernel were older.
+	Without Without
 }
 
-// without are parts of the kernel that a test does as if they were missing.
-type without struct{ Namespaces, Landlock bool }
+// Without are parts of the kernel that are taken for missing.
+type Without struct{ Namespaces, Landlock bool }
 
 // Box confines commands as far as it was measured that it can.
 type Box struct {

@@ -52,7 +52,7 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	}
 	b := &Box{opts: o}
 	abi := landlockABI()
-	if o.without.Landlock {
+	if o.Without.Landlock {
 		abi = 0
 	}
 	if abi < 1 {
@@ -60,7 +60,7 @@ func New(ctx context.Context, o Options) (*Box, error) {
 		return b, nil
 	}
 	var why error
-	if o.without.Namespaces {
+	if o.Without.Namespaces {
 		why = errors.New("they are left out")
 	} else {
 		b.level = chat.SandboxFull

@@ -52,7 +52,7 @@ func TestLevels(t *testing.T) {
 	if (level == chat.SandboxFull) != (reason == "") {
 		t.Errorf("%s %q", level, reason)
 	}
-	none := newCell(t, Options{without: without{Landlock: true}})
+	none := newCell(t, Options{Without: Without{Landlock: true}})
 	if level, reason := none.box.Level(); level != chat.SandboxNone || !strings.Contains(reason, "Landlock") {
 		t.Errorf("without Landlock: %s %q", level, reason)
 	}
@@ -69,11 +69,11 @@ func TestLevels(t *testing.T) {
 	if got := measured.box.Report(chat.ProfileOff); !reflect.DeepEqual(got, chat.NoSandbox()) {
 		t.Errorf("off: %+v", got)
 	}
-	partial := newCell(t, Options{without: without{Namespaces: true}})
+	partial := newCell(t, Options{Without: Without{Namespaces: true}})
 	if level, reason := partial.box.Level(); level == chat.SandboxFull || reason == "" || partial.box.Report(ws).Full() {
 		t.Errorf("without namespaces: %s %q", level, reason)
 	}
-	covered := newCell(t, Options{without: without{Namespaces: true}, Hidden: []string{"/usr/bin"}})
+	covered := newCell(t, Options{Without: Without{Namespaces: true}, Hidden: []string{"/usr/bin"}})
 	if level, reason := covered.box.Level(); level != chat.SandboxNone || !strings.Contains(reason, "could not be hidden") {
 		t.Errorf("a hidden place in an open one: %s %q", level, reason)
 	}

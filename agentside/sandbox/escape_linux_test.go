@@ -171,7 +171,7 @@ func (c *cell) works(p chat.Profile, what string, args ...string) {
 // each runs a test at the level that the machine has and at the lesser one, as far as they can be had.
 func each(t *testing.T, f func(t *testing.T, c *cell)) {
 	t.Helper()
-	for name, o := range map[string]Options{"measured": {}, "partial": {without: without{Namespaces: true}}} {
+	for name, o := range map[string]Options{"measured": {}, "partial": {Without: Without{Namespaces: true}}} {
 		t.Run(name, func(t *testing.T) {
 			if c := confining(t, o); c != nil {
 				f(t, c)

@@ -16,7 +16,8 @@ type arrow struct {
 
 // commandRooms are the nouns beside the Turn. They stand on the store and the dictionary; the engine and ui know them.
 var commandRooms = []string{"engine/account", "engine/model", "engine/site", "engine/usage", "engine/search", "engine/workspace", "engine/file",
-	"engine/runlog", "engine/health", "engine/notice", "engine/snapshot", "engine/agent", "engine/mcp", "engine/outbound", "engine/audit", "engine/seal"}
+	"engine/runlog", "engine/health", "engine/notice", "engine/snapshot", "engine/agent", "engine/mcp", "engine/outbound", "engine/audit", "engine/seal",
+	"engine/rule"}
 
 var arrowTable = []arrow{
 	{"engine/chat", nil, "the dictionary: everybody imports it, so it imports nobody"},
@@ -25,7 +26,7 @@ var arrowTable = []arrow{
 	{"engine/archtest", nil, "it judges the rooms from outside"},
 	{"engine/argument", []string{"engine/chat"}, "pure: a Call's arguments against a schema"},
 	{"engine/command", nil, "pure: a command line, read as a shell reads it"},
-	{"engine/permit", []string{"engine/command"}, "pure: rules and a Call give a decision, wherever the rules are kept"},
+	{"engine/permit", []string{"engine/chat", "engine/command"}, "pure: rules and a Call give a decision, wherever the rules are kept"},
 	{"engine/prompt", []string{"engine/chat"}, "pure: the same Chat gives the same request, whatever store or server is there"},
 	{"engine/slot", []string{"engine/chat"}, "a queue of calls; it knows their class, not their server"},
 	{"engine/thought", nil, "pure: text in, reasoning and text out"},
@@ -40,8 +41,9 @@ var arrowTable = []arrow{
 	{"engine/skill", []string{"engine/chat", "engine/prompt"}, "Tools that read the pinned context need a Workspace, not a store"},
 	{"engine/snapshot", append([]string{"kv", "engine/chat", "engine/metric", "engine/prompt"}, commandRooms...),
 		"a page shows what of a context stands in a request, so it counts as the prompt does"},
+	{"engine/rule", append([]string{"kv", "engine/chat", "engine/metric", "engine/permit", "engine/command"}, commandRooms...), "rules are tried here as Turns are decided by them"},
 	{"engine", append([]string{"kv", "engine/chat", "engine/prompt", "engine/quick", "engine/advisor", "engine/call", "engine/argument",
-		"engine/metric", "engine/skill"}, commandRooms...), "the workshop gets tools, model servers and places as ports, so that it runs with any of them"},
+		"engine/metric", "engine/skill", "engine/permit", "engine/command"}, commandRooms...), "the workshop gets tools, model servers and places as ports, so that it runs with any of them"},
 	{"engine/...", append([]string{"kv", "engine/chat", "engine/metric", "engine/seal"}, commandRooms...), "a room beside the Turn stands on the store alone"},
 	{"kv/kvtest", []string{"kv", "engine/chat"}, "opens a real store for tests"},
 	{"kv/...", []string{"engine/chat", "kv/..."}, "the cellar knows records, not who asks for them"},

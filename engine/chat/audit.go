@@ -39,6 +39,7 @@ const (
 	AuditSignInRefused = "sign_in.refused"
 	AuditSignOut       = "sign_out"
 	AuditToolRun       = "tool.run"
+	AuditToolDenied    = "tool.denied"
 	AuditAgentEnrolled = "agent.enrolled"
 	AuditOwnerMade     = "owner.made"
 	AuditTokenMade     = "token.made"

@@ -24,6 +24,8 @@ type Chat struct {
 	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
 	MCPServerIDs    []string          `json:"mcp_server_ids,omitempty"`
 	PlanMode        string            `json:"plan_mode,omitempty"`
+	// Unattended: nobody can be asked about its Calls, so that what would ask is denied.
+	Unattended bool `json:"unattended,omitempty"`
 	// AgentType is set in Sub-agents; ClientTools were declared by the program that made the Chat.
 	AgentType   AgentType    `json:"agent_type,omitempty"`
 	ClientTools []ClientTool `json:"client_tools,omitempty"`
@@ -158,8 +160,11 @@ type OutstandingCall struct {
 	Kind OutstandingKind `json:"kind"`
 	// Command is what the Call runs beyond its arguments, such as the setup of a template.
 	Command string `json:"command,omitempty"`
-	// Decision is "" while open, then allow or deny.
+	// Asked is what the card shows; nil in a Call that nobody was asked about, and for a program's own.
+	Asked *Asked `json:"asked,omitempty"`
+	// Decision is "" while open, then allow or deny; Answer is what the person pressed: allow_once, allow_chat, allow_always, deny.
 	Decision string    `json:"decision,omitempty"`
+	Answer   string    `json:"answer,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
 	AskedAt  time.Time `json:"asked_at"`
 	Step     int64     `json:"step,omitempty"`

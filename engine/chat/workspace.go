@@ -63,7 +63,7 @@ type ContextKeeper interface {
 }
 
 // FileError is how Files refuse; Kind is not_found, outside_workspace, not_regular, permission, is_directory, too_large,
-// binary, changed, no_match, protected, invalid, no_space; of a Workspace beside an Agent also unreachable.
+// binary, changed, no_match, protected, shared, denied, invalid, no_space; of a Workspace beside an Agent also unreachable.
 type FileError struct {
 	Kind string
 	Path string
@@ -87,6 +87,12 @@ type Files interface {
 	Edit(ctx context.Context, req EditRequest) ([]Edited, error)
 	// Find lists directories or searches names and contents.
 	Find(ctx context.Context, q FindQuery) (Found, error)
+}
+
+// Targeter is a Files that says where paths lead, without reading or writing anything.
+type Targeter interface {
+	// Targets gives where each path leads, links resolved, whether it exists or not. What leads out of the Workspace is no error.
+	Targets(ctx context.Context, paths []string) (Targets, error)
 }
 
 // RawFile is a file's bytes. Hash is hex SHA-256.
@@ -124,6 +130,7 @@ type WriteRequest struct {
 	IfMatch string
 	DryRun  bool
 	Remove  bool
+	Leave   Leave
 }
 
 // Written says what a write did. Diff is unified; BeforeHash is "" for a new file.
@@ -139,6 +146,7 @@ type Written struct {
 type EditRequest struct {
 	Files  []FileEdits
 	DryRun bool
+	Leave  Leave
 }
 
 // FileEdits are applied to Path in order. IfMatch as in WriteRequest.

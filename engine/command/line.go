@@ -53,6 +53,9 @@ func parse(text string, depth int) Line {
 		return r.line
 	}
 	syntax.Walk(file, r.visit)
+	if r.moves && len(r.line.Writes) > 0 {
+		r.unsure("it changes the directory before it writes a file")
+	}
 	return r.line
 }
 
@@ -60,6 +63,8 @@ func parse(text string, depth int) Line {
 type reader struct {
 	line  Line
 	depth int
+	// moves: a command of it changes the directory, so that names mean something else behind it.
+	moves bool
 }
 
 func (r *reader) unsure(why string) {
@@ -113,6 +118,8 @@ func (r *reader) call(n *syntax.CallExpr) {
 	case wrappers[program]:
 		r.unsure(program + " runs what its arguments say")
 		r.nested(words)
+	case program == "cd" || program == "pushd" || program == "popd":
+		r.moves = true
 	case program == "find":
 		for _, w := range words[1:] {
 			if strings.HasPrefix(w.Text, "-exec") || strings.HasPrefix(w.Text, "-ok") || !w.Known {

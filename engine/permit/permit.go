@@ -4,40 +4,32 @@ import (
 	"path"
 	"strings"
 
+	"holdfast/engine/chat"
 	"holdfast/engine/command"
 )
 
-// Effect is what becomes of a Call.
-type Effect string
-
-const (
-	Allow Effect = "allow"
-	Ask   Effect = "ask"
-	Deny  Effect = "deny"
+// Effect, Rule and Set are the words of the store.
+type (
+	Effect = chat.Permission
+	Rule   = chat.Rule
+	Set    = chat.RuleSet
 )
 
-// Rule is about the Calls of a Tool: all of them, or those on Path, or those whose Command fits.
-type Rule struct {
-	Effect Effect `json:"effect"`
-	// Tool is a name, *, mcp:slug__tool or mcp:slug__*.
-	Tool string `json:"tool"`
-	// Path is a glob with **; Command words with *. At most one is set.
-	Path    string `json:"path,omitempty"`
-	Command string `json:"command,omitempty"`
-}
-
-// Set is the policy of a place.
-type Set struct {
-	Default Effect `json:"default_set"`
-	Rules   []Rule `json:"rules"`
-}
+const (
+	Allow = chat.PermitAllow
+	Ask   = chat.PermitAsk
+	Deny  = chat.PermitDeny
+)
 
 // Call is what is decided about.
 type Call struct {
 	Tool string
-	// Paths are the real targets, Protected says that one of them is protected.
+	// Standard is what becomes of it where the set has no default of its own, and Reason why.
+	Standard Effect
+	Reason   string
+	// Paths are the real targets; Protected says why one of them is never written unasked, "" for none.
 	Paths     []string
-	Protected bool
+	Protected string
 	// Line is the command that is to run, nil for none; Targets are the real targets of the files that it writes.
 	Line    *command.Line
 	Targets []string
@@ -45,36 +37,41 @@ type Call struct {
 	FoldsCase bool
 }
 
-// Decision is what was decided and why: by Rule, or in Why. Always says that a rule may be offered that allows it from now on.
+// Decision is what was decided and why: by the Rule, which stands at At in the Set, or in Why; At is -1 without one. Always says that a rule
+// may be offered that allows it from now on.
 type Decision struct {
 	Effect Effect
 	Rule   *Rule
+	At     int
 	Why    string
 	Always bool
 }
 
-// write is the Tool as which redirections count.
-const write = "write_file"
+// Tools whose names count: as write redirections are decided about, run is the one that has commands.
+const (
+	write = "write_file"
+	run   = "execute"
+)
 
 // Decide gives the strictest answer of all that the Call does.
 func Decide(s Set, c Call) Decision {
 	for i := range s.Rules {
-		if r := &s.Rules[i]; r.Effect == Deny && r.forbids(c) {
-			return Decision{Effect: Deny, Rule: r, Why: "a rule denies it"}
+		if r := &s.Rules[i]; r.Effect == Deny && forbids(r, c) {
+			return Decision{Effect: Deny, Rule: r, At: i, Why: "a rule denies it"}
 		}
 	}
-	if c.Protected {
-		return Decision{Effect: Ask, Why: "it changes a protected path"}
+	if c.Protected != "" {
+		return Decision{Effect: Ask, At: -1, Why: c.Protected}
 	}
 	if c.Line != nil {
-		return s.line(c)
+		return line(s, c)
 	}
 	if len(c.Paths) == 0 {
-		return s.one(c.Tool, func(r *Rule) bool { return r.Path == "" && r.Command == "" })
+		return one(s, c, func(r *Rule) bool { return r.Path == "" && r.Command == "" })
 	}
-	strictest := Decision{Effect: Allow, Always: true}
+	strictest := start
 	for _, p := range c.Paths {
-		d := s.one(c.Tool, func(r *Rule) bool {
+		d := one(s, c, func(r *Rule) bool {
 			return r.Command == "" && (r.Path == "" || !outside(p) && Glob(r.Path, p, c.FoldsCase))
 		})
 		strictest = stricter(strictest, d)
@@ -82,55 +79,68 @@ func Decide(s Set, c Call) Decision {
 	return strictest
 }
 
+// start is before anything was decided.
+var start = Decision{Effect: Allow, At: -1, Always: true}
+
 // line decides about a command: each simple one by itself, and each file that it writes.
-func (s Set) line(c Call) Decision {
+func line(s Set, c Call) Decision {
 	if c.Line.Unsure != "" {
-		for i := range s.Rules {
-			if r := &s.Rules[i]; r.Effect == Deny && r.isAbout(c.Tool) && r.Command != "" {
-				return Decision{Effect: Ask, Why: c.Line.Unsure}
-			}
-		}
-		d := s.one(c.Tool, func(r *Rule) bool { return r.Path == "" && r.Command == "" })
-		// No rule that allows speaks for it; the default does where no rule is about commands.
-		if d.Effect == Allow && (d.Rule != nil || s.hasCommands(c.Tool)) {
-			return Decision{Effect: Ask, Why: c.Line.Unsure}
-		}
-		d.Always = false
-		if d.Why == "" || d.Effect == Ask {
-			d.Why = c.Line.Unsure
-		}
-		return d
+		return unsure(s, c)
 	}
-	strictest := Decision{Effect: Allow, Always: true}
+	strictest := start
 	for _, simple := range c.Line.Commands {
-		strictest = stricter(strictest, s.one(c.Tool, func(r *Rule) bool {
+		strictest = stricter(strictest, one(s, c, func(r *Rule) bool {
 			return r.Path == "" && (r.Command == "" || r.Effect == Allow && command.Covers(r.Command, simple) || r.Effect != Allow && command.Names(r.Command, simple))
 		}))
 	}
 	for _, target := range c.Targets {
-		strictest = stricter(strictest, Decide(s, Call{Tool: write, Paths: []string{target}, FoldsCase: c.FoldsCase}))
+		w := Call{Tool: write, Paths: []string{target}, FoldsCase: c.FoldsCase, Standard: Allow, Reason: c.Reason}
+		if c.Standard != Allow && outside(target) {
+			w.Standard, w.Reason = Ask, "it writes outside of the workspace"
+		}
+		strictest = stricter(strictest, Decide(s, w))
 	}
 	return strictest
 }
 
-func (s Set) hasCommands(tool string) bool {
+// unsure decides about a line that may run more than it seems to. No rule that allows speaks for it, and any that asks or denies may.
+func unsure(s Set, c Call) Decision {
 	for i := range s.Rules {
-		if s.Rules[i].Command != "" && s.Rules[i].isAbout(tool) {
-			return true
+		if r := &s.Rules[i]; r.Effect != Allow && r.Command != "" && isAbout(r, c.Tool) {
+			return Decision{Effect: Ask, At: -1, Why: c.Line.Unsure}
 		}
 	}
-	return false
+	d := one(s, c, func(r *Rule) bool { return r.Path == "" && r.Command == "" })
+	if d.Effect == Allow && d.Rule != nil {
+		return Decision{Effect: Ask, At: -1, Why: c.Line.Unsure}
+	}
+	d.Always = false
+	if d.Effect == Ask && d.Rule == nil {
+		d.Why = c.Line.Unsure
+	}
+	return d
 }
 
 // one is the first rule about the Tool that fits, else the default.
-func (s Set) one(tool string, fits func(*Rule) bool) Decision {
+func one(s Set, c Call, fits func(*Rule) bool) Decision {
 	for i := range s.Rules {
 		r := &s.Rules[i]
-		if r.Effect != Deny && r.isAbout(tool) && fits(r) {
-			return Decision{Effect: r.Effect, Rule: r, Why: "a rule says so", Always: true}
+		if r.Effect != Deny && isAbout(r, c.Tool) && fits(r) {
+			// Who wrote that it asks wants to be asked each time.
+			return Decision{Effect: r.Effect, Rule: r, At: i, Why: "a rule says so", Always: r.Effect == Allow}
 		}
 	}
-	return Decision{Effect: s.Default, Why: "no rule speaks of it", Always: true}
+	if s.Default != "" && s.Default != chat.PermitStandard {
+		return Decision{Effect: s.Default, At: -1, Why: "no rule speaks of it, and the default is to " + string(s.Default), Always: true}
+	}
+	if c.Standard == "" {
+		c.Standard = Ask
+	}
+	why := c.Reason
+	if why == "" {
+		why = "no rule speaks of it"
+	}
+	return Decision{Effect: c.Standard, At: -1, Why: why, Always: true}
 }
 
 // stricter is the one of two decisions that lets less happen.
@@ -145,11 +155,11 @@ func stricter(a, b Decision) Decision {
 }
 
 // forbids says whether a denying rule matches any part of the Call.
-func (r *Rule) forbids(c Call) bool {
-	if c.Line != nil && r.Path != "" && (r.isAbout(write) || r.isAbout(c.Tool)) {
-		return r.any(c.Targets, c.FoldsCase)
+func forbids(r *Rule, c Call) bool {
+	if c.Line != nil && r.Path != "" && (isAbout(r, write) || isAbout(r, c.Tool)) {
+		return anyOf(r, c.Targets, c.FoldsCase)
 	}
-	if !r.isAbout(c.Tool) {
+	if !isAbout(r, c.Tool) {
 		return false
 	}
 	switch {
@@ -164,13 +174,19 @@ func (r *Rule) forbids(c Call) bool {
 		}
 		return false
 	case r.Path != "":
-		return r.any(c.Paths, c.FoldsCase)
+		return anyOf(r, c.Paths, c.FoldsCase)
 	}
 	return true
 }
 
-func (r *Rule) any(paths []string, folds bool) bool {
+// anyOf: a rule that denies a directory denies what is in it.
+func anyOf(r *Rule, paths []string, folds bool) bool {
 	for _, p := range paths {
+		for at := p; at != "." && at != "/"; at = path.Dir(at) {
+			if Glob(r.Path, at, folds) {
+				return true
+			}
+		}
 		if Glob(r.Path, p, folds) {
 			return true
 		}
@@ -179,7 +195,7 @@ func (r *Rule) any(paths []string, folds bool) bool {
 }
 
 // isAbout compares the Tool; tools of servers are named with mcp: before them in rules.
-func (r *Rule) isAbout(tool string) bool {
+func isAbout(r *Rule, tool string) bool {
 	name, server := strings.CutPrefix(r.Tool, "mcp:")
 	switch {
 	case r.Tool == "*":
@@ -194,37 +210,12 @@ func outside(p string) bool {
 	return p == ".." || strings.HasPrefix(p, "../") || strings.HasPrefix(p, "/")
 }
 
-// Glob compares a path with a pattern: ** stands for any directories, the rest for names as path.Match has them.
-func Glob(pattern, name string, folds bool) bool {
-	if folds {
-		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
-	}
-	return segments(strings.Split(pattern, "/"), strings.Split(name, "/"))
-}
-
-// segments goes back to the last ** only, so that no pattern takes long.
-func segments(pattern, name []string) bool {
-	p, n, star, from := 0, 0, -1, 0
-	for n < len(name) {
-		if p < len(pattern) && pattern[p] == "**" {
-			star, from = p, n
-			p++
-			continue
+// HasPaths says whether where a path leads can matter.
+func HasPaths(s Set) bool {
+	for i := range s.Rules {
+		if s.Rules[i].Path != "" {
+			return true
 		}
-		if p < len(pattern) {
-			if ok, err := path.Match(pattern[p], name[n]); err == nil && ok {
-				p, n = p+1, n+1
-				continue
-			}
-		}
-		if star < 0 {
-			return false
-		}
-		from++
-		p, n = star+1, from
 	}
-	for p < len(pattern) && pattern[p] == "**" {
-		p++
-	}
-	return p == len(pattern)
+	return false
 }

@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/mcp"
 	"holdfast/engine/model"
 	"holdfast/engine/outbound"
+	"holdfast/engine/rule"
 	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
@@ -37,6 +38,7 @@ type Options struct {
 	Usage      *usage.Guarded
 	Files      *file.Guarded
 	Settings   *site.Guarded
+	Rules      *rule.Guarded
 	Runs       *runlog.Guarded
 	Health     *health.Guarded
 	Audit      *audit.Guarded
@@ -75,6 +77,7 @@ func New(o Options) *API {
 		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.mcpEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.auditEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
+	a.endpoints = append(a.endpoints, a.ruleEndpoints()...)
 	a.openAPI = describe(o.Version, a.endpoints)
 	return a
 }

@@ -45,7 +45,7 @@ func (a *API) chatEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.title(false)), out: map[int]any{http.StatusOK: client.Title{}}},
 		{method: http.MethodPost, path: one + "/title/regenerate", summary: "Let a model name the chat anew.",
 			handler: answer(a, http.StatusOK, a.title(true)), out: map[int]any{http.StatusOK: client.Title{}}},
-		{method: http.MethodPost, path: one + "/approvals/{call_id}", summary: "Answer a permission card: allow_once or deny.", keyed: true,
+		{method: http.MethodPost, path: one + "/approvals/{call_id}", summary: "Answer a permission card: allow_once, allow_chat, allow_always or deny. The first answer counts, a later one is 409. allow_chat and allow_always save the rules of the call's offer.", keyed: true,
 			in: client.Approval{}, handler: answer(a, http.StatusNoContent, a.approve), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodPost, path: one + "/checkpoints/{n}/restore",
 			summary: "Put the files of message n's turn and of all later ones back. 200 lists files that were skipped, because somebody else " +
@@ -69,7 +69,7 @@ func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) 
 	}
 	var warnings []string
 	c, err := a.o.Chats.Create(q.ctx(), q.who, engine.CreateInput{Content: takenParts(in.Content), Title: in.Title, WorkspaceID: in.WorkspaceID,
-		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode, MCPServerIDs: in.MCPServerIDs,
+		ModelConfigID: in.ModelConfigID, SystemPrompt: in.SystemPrompt, ReasoningEffort: in.ReasoningEffort, Labels: in.Labels, PlanMode: in.PlanMode, Unattended: in.Unattended, MCPServerIDs: in.MCPServerIDs,
 		ClientTools: takenTools(in.ClientTools), Warnings: &warnings, Key: q.key(), Replayed: &q.again})
 	if err != nil {
 		return client.Chat{}, err
@@ -148,7 +148,7 @@ func (a *API) title(keep bool) func(*request, none) (client.Title, error) {
 
 func (a *API) approve(q *request, in client.Approval) (none, error) {
 	_, err := a.o.Chats.Answer(q.ctx(), q.who, engine.AnswerInput{ChatID: q.chat(), CallID: q.http.PathValue("call_id"), Decision: in.Decision,
-		Reason: in.Reason, Keyed: q.keyed()})
+		Reason: in.Reason, Shown: in.Shown, Keyed: q.keyed()})
 	return none{}, err
 }
 

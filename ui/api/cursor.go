@@ -98,8 +98,8 @@ func (c *cursor) actionEvent(f *client.Frame, now *chat.Chat) {
 		if o.Decision != "" {
 			continue
 		}
-		calls = append(calls, client.OpenCall{CallID: o.Call.ID, ToolName: o.Call.Name, Args: o.Call.Args, Kind: o.Kind})
-		names.WriteString(o.Call.ID + "\n")
+		calls = append(calls, client.OpenCall{CallID: o.Call.ID, ToolName: o.Call.Name, Args: o.Call.Args, Kind: o.Kind, Asked: openAsk(o)})
+		names.WriteString(o.Call.ID + " " + shownOf(o) + "\n")
 	}
 	var deadline *client.Time
 	if !now.ActionDeadline.IsZero() {
@@ -219,4 +219,21 @@ func wholeRunes(s string) string {
 		}
 	}
 	return s
+}
+
+// openAsk is what the card of a Call shows, nil for a program's own.
+func openAsk(o chat.OutstandingCall) *client.OpenAsk {
+	a := o.Asked
+	if a == nil {
+		return nil
+	}
+	return &client.OpenAsk{Why: a.Why, Rule: a.Rule, Command: o.Command, Directory: a.Directory, Targets: a.Targets, Files: a.Files, Sandbox: a.Sandbox,
+		Offer: a.Offer, Always: a.Always, Shown: a.Shown, Again: a.Again}
+}
+
+func shownOf(o chat.OutstandingCall) string {
+	if o.Asked == nil {
+		return ""
+	}
+	return o.Asked.Shown
 }

@@ -75,6 +75,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkCards(t, a, take)
 	checkStreamRoute(t, a, d)
 	checkSite(t, a, take)
+	checkRules(t, a, take)
 	checkFiles(t, a, take)
 	checkRuns(t, a, take)
 	checkUsage(t, a, take)
@@ -354,7 +355,7 @@ func checkCards(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 		return "/chats/" + string(c.ID), held.Open[0].CallID
 	}
 	at, call := ask("touch")
-	take(step{name: "a bad answer", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"allow_chat"}`, status: 400, has: []string{`"field":"decision"`}})
+	take(step{name: "a bad answer", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"maybe"}`, status: 400, has: []string{`"field":"decision"`}})
 	take(step{name: "no such card", method: "POST", path: at + "/approvals/nope", body: `{"decision":"deny"}`, status: 404})
 	take(step{name: "deny", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"deny","reason":"no"}`, status: 204})
 	take(step{name: "deny twice", method: "POST", path: at + "/approvals/" + call, body: `{"decision":"deny"}`, status: 409, has: []string{`"kind":"wrong_state"`}})

@@ -21,8 +21,7 @@ type section struct {
 func sections() []section {
 	return []section{
 		{"Tool rows", []specimen{{"All verbs and outcomes", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: rows()}}})}}}},
-		{"Waits for a person", []specimen{{"A command in a folder that is not trusted", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: []view.Row{{Kind: view.RowRun, State: view.RowWaits,
-			Target: "rm -r build", Out: "waits for you", Ask: &view.Approval{Post: "/gallery/approve", Command: "rm -r build && make", Directory: "~/src/tidewatch", Workspace: "tidewatch"}}}}}})}}}},
+		{"Waits for a person", approvals()},
 		{"Questions and plans", asked()},
 		{"A workspace that is made", []specimen{{"Rows of the call", "", []templ.Component{view.StepItem(view.Step{N: 1, Parts: []view.Part{{Rows: makeRows()}}})}}, {"What a chat says of it", "is-flat", spaceNotes()}}},
 		{"Sub-agents", agents()},

@@ -156,7 +156,7 @@ function saveBar(form) {
   const bar = form.querySelector('.savebar')
   if (!bar) return
   const n = changedIn(form), bad = form.querySelectorAll('.is-bad').length
-  bar.hidden = !n && !bad
+  bar.hidden = !n && !bad && !form.hasAttribute('data-dirty')
   bar.querySelector('[data-count]').textContent = (n === 1 ? '1 change' : n ? n + ' changes' : 'Changes') + ' not saved' + (bad ? ', ' + bad + ' must be corrected' : '')
 }
 for (const on of ['input', 'change']) document.addEventListener(on, e => {
@@ -169,6 +169,17 @@ document.addEventListener('reset', e => setTimeout(() => {
   for (const f of e.target.querySelectorAll('.is-bad')) f.classList.remove('is-bad')
   saveBar(e.target)
 }))
+// A switch that gives much away is asked about before it is on.
+document.addEventListener('change', async e => {
+  const form = e.target.closest('form[data-sure]')
+  if (!form || !e.target.checked || form.sure) return
+  e.stopImmediatePropagation()
+  e.target.checked = false
+  if (!await ask(form.dataset.sure, form.dataset.words, form.dataset.yes)) return
+  e.target.checked = form.sure = true
+  e.target.dispatchEvent(new Event('change', { bubbles: true }))
+  form.sure = false
+}, true)
 addEventListener('beforeunload', e => { if (document.querySelector('form .savebar:not([hidden])')) e.preventDefault() })
 
 // Counters: data-since counts up, data-until down; Unix milliseconds of this machine's clock.

@@ -204,6 +204,29 @@ type Approval struct {
 	PlanMode  bool
 	// Setup: the command sets up a workspace that is about to be made.
 	Setup bool
+	Asked
+}
+
+// Asked is what the engine says of an approval. Why is why a person is asked, Again what has changed since it was allowed before. Targets
+// are the files that it is about, Diffs the change it would make, Sandbox what confines it. Offer are the rules that allowing it for the
+// chat saves, or, if Always, for the workspace. Shown names all this.
+type Asked struct {
+	Why     string
+	Again   string
+	Targets []AskedTarget
+	Diffs   []text.DiffFile
+	// Cut: the diffs are shown in part.
+	Cut     bool
+	Sandbox string
+	Offer   []string
+	Always  bool
+	Shown   string
+}
+
+// AskedTarget is where a path leads; Note says what is special about it, "" for nothing.
+type AskedTarget struct {
+	Path string
+	Note string
 }
 
 // Body is what an opened row shows; the fields that are set are shown in this order.

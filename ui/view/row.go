@@ -73,6 +73,8 @@ func approvalTitle(a Approval) string {
 
 func approvalWhy(a Approval) string {
 	switch {
+	case a.Why != "":
+		return a.Why
 	case a.Setup:
 		return "Its template runs this command once in it, before anything else. A person decides about that."
 	case a.PlanMode:
@@ -173,4 +175,27 @@ func Join(prev, next *Step) bool {
 		}
 	}
 	return true
+}
+
+// writes is what an approval's targets are called: files that a command writes, or those that a tool is about.
+func writes(a Approval) string {
+	if a.Tool == "" {
+		return "Writes"
+	}
+	return "On"
+}
+
+// Answered is what a row says of a card that a person has answered and that has no result yet.
+func Answered(decision string) string {
+	switch decision {
+	case "allow_once":
+		return "allowed once"
+	case "allow_chat":
+		return "allowed in this chat"
+	case "allow_always":
+		return "always allowed here"
+	case "deny":
+		return "denied"
+	}
+	return "allowed"
 }

@@ -41,3 +41,18 @@ func sandboxWords(w Workspace) string {
 	}
 	return strings.Join(words, "; ")
 }
+
+// SandboxFact says what holds a command.
+func SandboxFact(s chat.Sandbox) string {
+	switch {
+	case s.Full() && s.Profile == chat.ProfileReadOnly:
+		return "Full: it changes nothing, no network"
+	case s.Full():
+		return "Full: writes only inside the workspace, no network"
+	case s.Level == chat.SandboxNone:
+		return "None: it has all rights of the account that runs Holdfast"
+	case s.Level == chat.SandboxFull:
+		return "Profile " + string(s.Profile) + ": open are " + strings.Join(s.Open, ", ")
+	}
+	return "Partial: open are " + strings.Join(s.Open, ", ")
+}

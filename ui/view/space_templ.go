@@ -177,7 +177,7 @@ func SpaceNotice(n SpaceNote) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " is away</h4><p>Calls that need its files fail until it is back. It calls again by itself.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " is away</h4><p>Calls that need its files wait a minute for it, then fail. It calls again by itself; if it does not, look on its machine whether <code>holdfast --agent</code> runs and reaches this appliance.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

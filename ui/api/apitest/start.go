@@ -31,6 +31,7 @@ import (
 	"holdfast/engine/openai"
 	"holdfast/engine/outbound"
 	"holdfast/engine/probe"
+	"holdfast/engine/rule"
 	"holdfast/engine/runlog"
 	"holdfast/engine/seal"
 	"holdfast/engine/search"
@@ -209,7 +210,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	records := audit.New(a.Store, o.Log)
 	guard.AuditTo(records.Note)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), MCP: mcp.NewGuarded(a.parts.mcp, guard), FinishSignIn: a.parts.mcp.Finish, Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Rules: rule.NewGuarded(rule.New(a.Store, spaces.Open), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), MCP: mcp.NewGuarded(a.parts.mcp, guard), FinishSignIn: a.parts.mcp.Finish, Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)

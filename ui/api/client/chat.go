@@ -98,6 +98,8 @@ type ChatCreate struct {
 	Labels          map[string]string  `json:"labels,omitempty"`
 	// PlanMode is "" or "plan".
 	PlanMode string `json:"plan_mode,omitempty"`
+	// Unattended: nobody can be asked, so that calls which need a person's leave are denied.
+	Unattended bool `json:"unattended,omitempty"`
 	// MCPServerIDs are its MCP servers; nil takes those that are preselected.
 	MCPServerIDs *[]string    `json:"mcp_server_ids,omitempty"`
 	ClientTools  []ClientTool `json:"client_tools,omitempty"`
@@ -116,16 +118,20 @@ type ChatUpdate struct {
 	MCPServerIDs    *[]string           `json:"mcp_server_ids,omitempty"`
 }
 
-// Approval answers a permission card: allow_once or deny.
+// Approval answers a permission card: allow_once, allow_chat, allow_always or deny. Shown, when it is given, must be that of the OpenCall:
+// what has changed since is not allowed by it.
 type Approval struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason,omitempty"`
+	Shown    string `json:"shown,omitempty"`
 }
 
 // Values of Approval.Decision.
 const (
-	AllowOnce = "allow_once"
-	Deny      = "deny"
+	AllowOnce   = "allow_once"
+	AllowChat   = "allow_chat"
+	AllowAlways = "allow_always"
+	Deny        = "deny"
 )
 
 // Restored says which files were put back, and which were left because somebody else changed them since.

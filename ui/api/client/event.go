@@ -72,6 +72,25 @@ type OpenCall struct {
 	Args     json.RawMessage `json:"args"`
 	// Kind is approval for a permission card, client for a Call that the program runs.
 	Kind chat.OutstandingKind `json:"kind"`
+	// Asked is what a permission card shows; null for a program's own call.
+	Asked *OpenAsk `json:"asked,omitempty"`
+}
+
+// OpenAsk is why a person is asked about a Call, and what they decide about.
+type OpenAsk struct {
+	Why       string             `json:"why"`
+	Rule      *chat.Rule         `json:"rule,omitempty"`
+	Command   string             `json:"command,omitempty"`
+	Directory string             `json:"directory,omitempty"`
+	Targets   []chat.Target      `json:"targets,omitempty"`
+	Files     []chat.ChangedFile `json:"files,omitempty"`
+	Sandbox   *chat.Sandbox      `json:"sandbox,omitempty"`
+	// Offer are the rules that allow_chat and, if Always, allow_always save.
+	Offer  []chat.Rule `json:"offer,omitempty"`
+	Always bool        `json:"always,omitempty"`
+	Shown  string      `json:"shown,omitempty"`
+	// Again is what has changed since it was allowed before.
+	Again string `json:"again,omitempty"`
 }
 
 // RetryEvent: the attempt failed and another follows.
