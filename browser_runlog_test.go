@@ -34,6 +34,19 @@ func TestBrowserRunLog(t *testing.T) {
 	p.shows("#runlog-list .spans", "Commit, finish turn")
 	p.shows("#runlog-list .spans", "Request, POST /chats")
 	p.picture("runlog")
+	// On a telephone the panel is a sheet, in which nothing is wider than it.
+	p.do("a telephone in the dark", size(360, 780), theme(true))
+	p.eval(`document.getElementById('insp').showPopover()`)
+	p.until(`document.getElementById('insp').matches(':popover-open')`)
+	for _, open := range []string{"false", "true"} {
+		p.eval(`document.querySelectorAll('#runlog-list details').forEach(d=>d.open=` + open + `)`)
+		if wide := p.eval(`[...document.querySelectorAll('#insp, #runlog-list, #runlog-list *')].filter(e=>e.checkVisibility()&&e.getBoundingClientRect().right>innerWidth+1).map(e=>e.tagName+'.'+e.className).join(' ')`); wide != "" {
+			t.Errorf("past the edge: %s", wide)
+		}
+		p.shot("runlog-360-" + open)
+	}
+	p.eval(`document.getElementById('insp').hidePopover()`)
+	p.do("a desk again", size(1440, 900), theme(false))
 	p.send("thanks")
 	p.until(`document.querySelectorAll('#runlog-list details').length>=2`)
 	p.until(`[...document.querySelectorAll('#runlog-list details summary')].filter(s=>s.textContent.includes('finished')).length>=2`)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"holdfast/agentside/sandbox"
@@ -87,5 +88,19 @@ func TestPlanModeRunsCommandsReadOnly(t *testing.T) {
 	}
 	if got := sandboxOf(t, v.Messages[2].Content[0].Result); got.Profile != chat.ProfileReadOnly {
 		t.Errorf("%+v\n%s", got, transcript(v.Messages))
+	}
+}
+
+// TestAServerInTheSandboxIsAlone: who starts one in the background learns that no other command reaches it, exactly where that is so; and
+// in one command it can be tried.
+func TestAServerInTheSandboxIsAlone(t *testing.T) {
+	for _, profile := range []chat.Profile{chat.ProfileWorkspace, chat.ProfileNetwork, chat.ProfileOff} {
+		r := newRig(t, setup{place: true, sandbox: profile, model: scripted.Model{Answer: answers(
+			scripted.Calls(toolCall("execute", `{"command":"sleep 1000","run_in_background":true}`)), scripted.Text("done"))}})
+		id := r.create("go")
+		text := transcript(r.rest(id).Messages)
+		if alone := r.measured(profile).Full(); strings.Contains(text, "a network of its own") != alone {
+			t.Errorf("%s: alone is %t in\n%s", profile, alone, text)
+		}
 	}
 }
