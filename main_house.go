@@ -89,6 +89,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		Store:       store,
 		Model:       runlog.Record(calls, asked.Log),
 		Traced:      asked.Trace,
+		Clean:       hidden.known.Clean,
 		Tools:       toolSet,
 		Servers:     source,
 		Configs:     model.Resolve,

@@ -289,7 +289,7 @@ func (b *batch) env(p *planned) chat.Env {
 	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.ruled(p, nil),
 		Context: r.t.extra.guided.snapshot, Reads: r.t.reads, Agreed: p.agreed,
 		Output: func(text string) {
-			r.draft.output(callID, text)
+			r.draft.output(callID, r.e.clean(text))
 			r.pace.grew()
 		},
 		Restart: func() {
@@ -350,7 +350,7 @@ func (b *batch) one(i int) {
 		// It stays open: the next process runs it again, and what it would say now is only that it was cut.
 		return
 	}
-	part := prompt.EncodeResult(res, b.cap)
+	part := prompt.EncodeResult(r.e.cleanResult(res), b.cap)
 	part.CallID, part.ToolName = p.call.ID, p.call.Name
 	ended := r.e.now().UTC()
 	part.CreatedAt, part.CompletedAt = &started, &ended

@@ -157,7 +157,7 @@ func (e *Engine) Submit(ctx context.Context, p chat.Principal, in SubmitInput) (
 	}
 	parts := map[string]chat.Part{}
 	for _, r := range in.Results {
-		parts[r.CallID] = prompt.EncodeResult(chat.Result{Content: contentOf(r.Output), IsError: r.IsError}, limit)
+		parts[r.CallID] = prompt.EncodeResult(e.cleanResult(chat.Result{Content: contentOf(r.Output), IsError: r.IsError}), limit)
 	}
 	_, err = e.changeOnce(ctx, p, in.Keyed, "tool-results", in, change{chat: in.ChatID, quiet: true,
 		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {

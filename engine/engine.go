@@ -45,6 +45,8 @@ type Options struct {
 	Notify func(chat.Notice)
 	// Traced is handed what each run spent its time on; it must not wait, and may be nil.
 	Traced func(chat.Trace)
+	// Clean takes known secrets out of what Tools say and of what is exported; nil takes out nothing.
+	Clean  func(string) string
 	Metric *metric.Registry
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -117,7 +119,7 @@ func (b Bounds) withDefaults() Bounds {
 type Engine struct {
 	store  *kv.Store
 	model  chat.Model
-	tools  Tools
+	tools  *toolbox
 	ports  ports
 	log    *slog.Logger
 	now    func() time.Time
@@ -161,11 +163,11 @@ func New(o Options) *Engine {
 	if o.Committed == nil {
 		o.Committed = func(chat.ID) {}
 	}
-	e := &Engine{store: o.Store, model: o.Model, tools: o.Tools, log: o.Log, now: o.Now,
+	e := &Engine{store: o.Store, model: o.Model, log: o.Log, now: o.Now,
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
 			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces, servers: o.Servers, traces: &traces{hand: o.Traced}},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
-	e.tools = &toolbox{Tools: o.Tools, own: slices.Concat(e.makeTools(), e.personTools(), e.agentTools(), skill.Tools())}
+	e.tools = &toolbox{hide: o.Clean, Tools: o.Tools, own: slices.Concat(e.makeTools(), e.personTools(), e.agentTools(), skill.Tools())}
 	e.feed = newFeed()
 	e.runner = newRunner(e)
 	return e

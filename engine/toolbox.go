@@ -13,6 +13,8 @@ import (
 
 // toolbox is all Tools that the engine knows: those that were handed in, and behind them those that act on Chats.
 type toolbox struct {
+	// hide takes known secrets out of what they say; may be nil.
+	hide func(string) string
 	Tools
 	own []chat.Tool
 }

@@ -46,6 +46,12 @@ func (e *Engine) Transcript(ctx context.Context, _ chat.Principal, in Transcript
 		}
 		return err
 	})
+	out.SystemPrompt = e.clean(out.SystemPrompt)
+	for _, m := range out.Messages {
+		for i := range m.Content {
+			e.cleanPart(&m.Content[i])
+		}
+	}
 	return out, err
 }
 
