@@ -108,14 +108,7 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 		}
 		none(path, raw)
 	}
-	// It dies as with a panic: the stacks of all goroutines go to the log.
-	if err := a.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		t.Fatal(err)
-	}
-	<-a.ended
-	if !strings.Contains(a.log.String(), "goroutine ") {
-		t.Error("there are no stacks in the log")
-	}
+	dieWithStacks(t, a)
 	none("the log", []byte(a.log.String()))
 	a2 := serveNow(t, launch{data: a.data, args: []string{"--log-level", "debug"}})
 	a2.stop()
@@ -132,5 +125,17 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 	})
 	if err != nil || seen < 4 {
 		t.Errorf("%d files, %v", seen, err)
+	}
+}
+
+// dieWithStacks ends it as a panic does: the stacks of all goroutines go to the log.
+func dieWithStacks(t *testing.T, a *appliance) {
+	t.Helper()
+	if err := a.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	<-a.ended
+	if !strings.Contains(a.log.String(), "goroutine ") {
+		t.Error("there are no stacks in the log")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/outbound"
+	"holdfast/engine/site"
 	"holdfast/ui/cli"
 )
 
@@ -28,6 +29,8 @@ type config struct {
 	outbound     chat.OutboundMode
 	acquireBatch int
 	log          logOptions
+	// site are values of the site configuration, by the names that the store knows them by.
+	site map[string]json.RawMessage
 }
 
 // configKeys are all keys of the file and how each is read; an object has keys of its own, named with a dot.
@@ -185,6 +188,12 @@ func (r *configReader) member(prefix, name string, at int) error {
 		return &configError{at: at, problem: fmt.Sprintf("%q stands there twice", key)}
 	}
 	r.seen[key] = true
+	if prefix == "site." {
+		return r.siteValue(name, at)
+	}
+	if key == "site" {
+		return r.object("site.")
+	}
 	for known := range configKeys {
 		if strings.HasPrefix(known, key+".") {
 			return r.object(key + ".")
@@ -202,6 +211,75 @@ func (r *configReader) member(prefix, name string, at int) error {
 		return &configError{at: at, problem: key + " " + err.Error()}
 	}
 	return nil
+}
+
+// siteValue reads one value of the site configuration, whole. An object in it may not name a key twice either.
+func (r *configReader) siteValue(name string, at int) error {
+	var raw json.RawMessage
+	if err := r.tokens.Decode(&raw); err != nil {
+		return &configError{at: at, problem: err.Error()}
+	}
+	begins := int(r.tokens.InputOffset()) - len(raw)
+	if twice, where := repeatedKey(raw); twice != "" {
+		return &configError{at: begins + where, problem: fmt.Sprintf("%q stands there twice", "site."+name+"."+twice)}
+	}
+	key, value, err := site.Fixed(name, raw)
+	if err != nil {
+		if place := fieldAt(raw, err); place >= 0 {
+			at = begins + place
+		}
+		return &configError{at: at, problem: fmt.Sprintf("%q %s", "site."+name, err.Error())}
+	}
+	if r.config.site == nil {
+		r.config.site = map[string]json.RawMessage{}
+	}
+	r.config.site[key] = value
+	return nil
+}
+
+// repeatedKey finds a key that an object of valid JSON names twice, and where it stands the second time.
+func repeatedKey(raw []byte) (string, int) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	type level struct {
+		object, value bool
+		seen          map[string]bool
+	}
+	var open []level
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return "", 0
+		}
+		top := len(open) - 1
+		isKey := top >= 0 && open[top].object && !open[top].value && token != json.Delim('}')
+		switch {
+		case isKey:
+			// In an object of valid JSON a key is a text.
+			name := token.(string)
+			if open[top].seen[name] {
+				return name, int(d.InputOffset()) - len(name) - 2
+			}
+			open[top].seen[name], open[top].value = true, true
+			continue
+		case token == json.Delim('{'), token == json.Delim('['):
+			open = append(open, level{object: token == json.Delim('{'), seen: map[string]bool{}})
+			continue
+		case token == json.Delim('}'), token == json.Delim(']'):
+			open = open[:top]
+		}
+		if top = len(open) - 1; top >= 0 {
+			open[top].value = false
+		}
+	}
+}
+
+// fieldAt finds where a field stands that encoding/json names in its error, -1 when it names none.
+func fieldAt(raw []byte, err error) int {
+	_, rest, found := strings.Cut(err.Error(), `unknown field "`)
+	if !found {
+		return -1
+	}
+	return bytes.Index(raw, []byte(`"`+strings.TrimSuffix(rest, `"`)+`"`))
 }
 
 // value gives a text, a number or a list of them; an object is itself a value that fits nothing.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -34,6 +36,8 @@ type live struct {
 	// fixed: the address of the model server was given at the start or in the file, so that pages cannot change it.
 	fixed    bool
 	settings []client.Setting
+	// site are the values of the site configuration that the file sets.
+	site map[string]json.RawMessage
 }
 
 // reloads are the keys that count without a restart.
@@ -53,6 +57,9 @@ func (l *live) all() []client.Setting {
 			out[i].Value = string(l.outbound.Mode())
 		}
 		out[i].Value = withoutUser(out[i].Value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.site)) {
+		out = append(out, client.Setting{Key: "site." + name, Value: string(l.site[name]), Source: "file"})
 	}
 	return out
 }
@@ -105,6 +112,8 @@ func (l *live) reload(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fixed = next.live.fixed
+	l.site = next.live.site
+	l.store.FixSite(l.site)
 	var later []string
 	for i, was := range l.settings {
 		now := next.live.settings[i]

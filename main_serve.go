@@ -123,7 +123,7 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	err = o.fill(file)
-	o.live.settings = o.sources(given, file)
+	o.live.settings, o.live.site = o.sources(given, file), file.site
 	return o, err
 }
 
@@ -269,6 +269,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	store.FixSite(o.live.site)
 	if err := errors.Join(hidden.open(ctx, o.data, store), o.readSite(ctx, store)); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,7 +55,7 @@ type Store struct {
 	now   func() time.Time
 	db    *bolt.DB
 	files *files
-	epoch int64
+	opening
 
 	committer *committer
 	gauges    *gauges
@@ -62,6 +63,12 @@ type Store struct {
 	decoded   decoded
 	faults    faults
 	end       ending
+}
+
+// opening is what this Open counts with: its epoch, and the values of the site configuration that count in the place of stored ones.
+type opening struct {
+	epoch int64
+	fixed atomic.Pointer[map[string]json.RawMessage]
 }
 
 // ending is what Close needs: once, the checks that still run, and how to end them.

@@ -43,10 +43,17 @@ type SetBehaviourInput struct{ chat.BehaviourConfig }
 
 // SetBehaviour stores how Turns go. It counts from each Chat's next Turn.
 func (r *Room) SetBehaviour(ctx context.Context, _ chat.Principal, in SetBehaviourInput) (Done, error) {
-	ms := in.ActionDeadlineMS
-	if ms != 0 && (ms < MinActionDeadline.Milliseconds() || ms > MaxActionDeadline.Milliseconds()) {
-		return Done{}, chat.Invalid("requires_action_deadline_ms", "a time from "+strconv.FormatInt(MinActionDeadline.Milliseconds(), 10)+" to "+
-			strconv.FormatInt(MaxActionDeadline.Milliseconds(), 10)+" ms; 0 means 5 minutes")
+	if err := checkBehaviour(in.BehaviourConfig); err != nil {
+		return Done{}, err
 	}
 	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(BehaviourKey, in.BehaviourConfig) })
+}
+
+func checkBehaviour(c chat.BehaviourConfig) error {
+	ms := c.ActionDeadlineMS
+	if ms != 0 && (ms < MinActionDeadline.Milliseconds() || ms > MaxActionDeadline.Milliseconds()) {
+		return chat.Invalid("requires_action_deadline_ms", "a time from "+strconv.FormatInt(MinActionDeadline.Milliseconds(), 10)+" to "+
+			strconv.FormatInt(MaxActionDeadline.Milliseconds(), 10)+" ms; 0 means 5 minutes")
+	}
+	return nil
 }

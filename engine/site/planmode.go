@@ -42,11 +42,18 @@ type SetPlanModeInput struct{ chat.PlanModeConfig }
 func (r *Room) SetPlanMode(ctx context.Context, _ chat.Principal, in SetPlanModeInput) (Done, error) {
 	c := in.PlanModeConfig
 	c.Text = strings.TrimSpace(c.Text)
-	if len(c.Text) > maxPlanMode {
-		return Done{}, chat.Invalid("text", "at most 16 KiB; every request of a planning turn holds it")
-	}
-	if !utf8.ValidString(c.Text) || strings.ContainsRune(c.Text, 0) {
-		return Done{}, chat.Invalid("text", "plain text in UTF-8")
+	if err := checkPlanMode(c.Text); err != nil {
+		return Done{}, err
 	}
 	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(PlanModeKey, c) })
+}
+
+func checkPlanMode(text string) error {
+	if len(text) > maxPlanMode {
+		return chat.Invalid("text", "at most 16 KiB; every request of a planning turn holds it")
+	}
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return chat.Invalid("text", "plain text in UTF-8")
+	}
+	return nil
 }

@@ -15,10 +15,12 @@ import (
 
 const exportUsage = `holdfast export CHAT [--format markdown|json]
 holdfast export --all DIR [--format markdown|json]
+holdfast export config
 holdfast import FILE|-
 
 export prints a chat's transcript on stdout, or writes one file per chat into a new or empty folder, archived chats too. markdown is to be
-read, json (the default with --all) can be imported. import makes a chat at rest of a json file, and prints its id.
+read, json (the default with --all) can be imported. export config prints the site configuration as a file that --config accepts, without
+secrets. import makes a chat at rest of a json file, and prints its id.
 All take --data DIR or --server URL, which say where the appliance is.
 `
 
@@ -56,6 +58,9 @@ func runExport(ctx context.Context, args []string, std IO) error {
 	defer api.Close()
 	if x.all != "" {
 		return x.failed("export", x.everything(ctx, api))
+	}
+	if rest[0] == "config" {
+		return x.failed("export config", x.config(ctx, api))
 	}
 	return x.failed("export "+rest[0], x.one(ctx, api, chat.ID(rest[0])))
 }
