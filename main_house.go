@@ -119,8 +119,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	places.OnChange(eng.Changed)
 	places.PushTo(contexts)
 	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
-	records := audit.New(store, log)
-	h := &house{keeper: &keeper{store: store, audit: records, log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, ended: func() error { told.Close(); return demo.Close() }, agents: door, metrics: metrics,
+	h := &house{keeper: &keeper{store: store, audit: audit.New(store, log), log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, ended: func() error { told.Close(); return demo.Close() }, agents: door, metrics: metrics,
 		log: log}
 	inside := rooms{
 		stock:    stock{store, seal.NewRoom(hidden.key, o.data, store)},
@@ -138,7 +137,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	}
 	h.routes = func(listening []net.Listener) ([]gate.Route, *ui.Site, error) {
 		guard := account.NewGuard(account.StoreOwners(store), metrics)
-		guard.AuditTo(records.Note)
+		guard.AuditTo(h.keeper.audit.Note)
 		return inside.routes(o, guard, log, listening[0].Addr().String())
 	}
 	return h, nil

@@ -170,7 +170,7 @@ func auditRow(rec audit.Record, now time.Time) view.AuditRow {
 		row.What = spaced(rec.Action)
 	}
 	for name, value := range rec.Facts {
-		row.Facts = append(row.Facts, view.RunFact{Name: strings.ReplaceAll(name, "_", " "), Value: value})
+		row.Facts = append(row.Facts, view.RunFact{Name: strings.ReplaceAll(name, "_", " "), Value: short(value)})
 	}
 	slices.SortFunc(row.Facts, func(a, b view.RunFact) int { return strings.Compare(a.Name, b.Name) })
 	return row
@@ -190,4 +190,12 @@ func spaced(action string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return room + ": " + b.String()
+}
+
+// short cuts a hash to what people compare; the API gives it whole.
+func short(value string) string {
+	if len(value) == 64 && strings.Trim(value, "0123456789abcdef") == "" {
+		return value[:16] + "…"
+	}
+	return value
 }

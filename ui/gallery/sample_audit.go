@@ -13,7 +13,7 @@ func auditPage(p view.Page) view.AuditPage {
 	}
 	ran := row("814", "20 Nov, 14:31:08", "somebody’s chat", "", "a tool ran")
 	ran.About = "01932f5e-7c3a-7cc1-9a51-2f6f1c0d8e11"
-	ran.Facts = []view.RunFact{{Name: "arguments sha256", Value: hash}, {Name: "call", Value: "call_7f3a"}, {Name: "tool", Value: "execute"}}
+	ran.Facts = []view.RunFact{{Name: "arguments sha256", Value: hash[:16] + "…"}, {Name: "call", Value: "call_7f3a"}, {Name: "tool", Value: "execute"}}
 	changed := row("813", "20 Nov, 14:20:51", "Ingrid", "192.168.7.20", "changed a person")
 	changed.About, changed.Facts = "01932f5e-0000-7cc1-9a51-2f6f1c0d8e11", []view.RunFact{{Name: "role", Value: "admin"}}
 	pulled := row("812", "20 Nov, 14:02:10", "Ingrid", "socket", "pulled a model")
