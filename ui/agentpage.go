@@ -66,6 +66,9 @@ func agentView(e agent.Entry) view.FarAgent {
 		return out
 	}
 	out.Facts = append(out.Facts, strings.TrimSpace(g.Version+", "+g.OS+" "+g.Arch))
+	if g.Sandbox != "" {
+		out.Facts = append(out.Facts, "sandbox "+string(g.Sandbox))
+	}
 	if st := e.State.Stats; out.State == view.AgentOnline && st.MemoryTotalBytes > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("load %.1f, %d%% of memory free, %s", st.Load, st.MemoryFreeBytes*100/st.MemoryTotalBytes, countOf(st.Processes, "process", "processes")))
 	}
