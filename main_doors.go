@@ -67,7 +67,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Agents:     agent.NewGuarded(r.agents, guard),
 		Search:     search.NewGuarded(r.search, guard),
 		Usage:      usage.NewGuarded(r.usage, guard),
-		Settings:   site.NewGuarded(site.New(r.store), guard),
+		Settings:   site.NewGuarded(o.reach.turns.room, guard),
 		Rules:      rule.NewGuarded(rule.New(r.store, r.spaces.Open), guard),
 		Files:      file.NewGuarded(file.New(r.store, time.Now), guard),
 		Runs:       runlog.NewGuarded(r.runs, guard),

@@ -71,7 +71,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	if err != nil {
 		return nil, err
 	}
-	toolSet, err := tools.New(append(shell.Tools(shell.Options{}), fs.Tools(fs.Options{})...)...)
+	toolSet, err := tools.New(append(shell.Tools(shell.Options{MaxRuntime: o.reach.turns.maxRuntime}), fs.Tools(fs.Options{})...)...)
 	if err != nil {
 		return nil, err
 	}

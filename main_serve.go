@@ -21,6 +21,7 @@ import (
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/outbound"
+	"holdfast/engine/site"
 	"holdfast/kv"
 	"holdfast/ui/api/client"
 	"holdfast/ui/cli"
@@ -61,6 +62,8 @@ type reachOptions struct {
 	agents   string
 	offline  bool
 	outbound chat.OutboundMode
+	// turns is what the site says of Turns.
+	turns *behaving
 }
 
 // logOptions are level and format of the log.
@@ -122,6 +125,7 @@ func parseServe(args []string, stderr io.Writer) (serveOptions, error) {
 	o.live = &live{args: args}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	o.bounds.FixedTurns = given["turns"]
 	err = o.fill(file)
 	o.live.settings, o.live.site = o.sources(given, file), file.site
 	return o, err
@@ -278,6 +282,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	o.live.outbound.Bound(o.reach.outbound)
+	o.reach.turns = &behaving{room: site.New(store)}
 	box, err := sandbox.New(ctx, sandbox.Options{Hidden: []string{o.data}})
 	if err != nil {
 		return err
@@ -285,7 +290,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if level, reason := box.Level(); reason != "" {
 		log.Info("commands are not fully confined", "level", level, "reason", reason)
 	}
-	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, MayCall: o.live.mayClone, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
+	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, MayCall: o.live.mayClone, ContextRoots: o.reach.turns.contextRoots, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
 		Dial: dialServers(o.live.outbound.Client(outbound.Purpose{Name: "MCP server of a workspace", Stream: true}))})
 	if err != nil {
 		return err
@@ -340,7 +345,7 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 		return early, errors.Join(err, closeAll(all))
 	}
 	defer h.spaces.Close()
-	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.spaces.Begin(ctx), h.engine.Start(ctx)); err != nil {
+	if err := errors.Join(h.account.EnsureCLIToken(ctx, cli.TokenPath(o.data)), h.spaces.Begin(ctx), o.reach.turns.begin(ctx, h.engine.Behave), h.engine.Start(ctx)); err != nil {
 		return early, errors.Join(err, closeAll(all))
 	}
 	h.search.Start()

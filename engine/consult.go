@@ -48,7 +48,7 @@ func (r *run) addAdvisor() {
 		return
 	}
 	t.extra.consults = &Consulting{Model: advises.Model, Other: !sameModel(advises, t.config), Load: t.extra.said.load, Uses: cfg.MaxUsesPerRun}
-	runtime, err := advisor.New(advisor.Options{Model: r.e.model, Config: cfg, Advises: advises, Window: windowOf(advises), StepCap: r.e.bounds.StepCap,
+	runtime, err := advisor.New(advisor.Options{Model: r.e.model, Config: cfg, Advises: advises, Window: windowOf(advises), StepCap: t.extra.said.stepCap,
 		Used: r.advised(), Snapshot: r.snapshot, Begin: func(ctx context.Context, left int) { r.beginConsult(ctx, advises, left) },
 		Spend: func(reply chat.Reply, took time.Duration) *int64 {
 			r.books.loaded(advises.ID, reply.Load)

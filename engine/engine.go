@@ -73,6 +73,8 @@ type Bounds struct {
 	RunningTurns int
 	ChildTurns   int
 	AcquireBatch int
+	// FixedTurns: the site does not change RunningTurns.
+	FixedTurns bool
 	// StepCap ends a Turn normally; values below 1 mean 1.
 	StepCap int
 	// ActionTimeout is how long the program that made a Chat may take to answer its Calls.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
@@ -97,14 +98,18 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 	set := e.settle(ctx, c, left)
 	lease := *c.Lease
 	_, err = e.change(ctx, change{chat: c.ID, fence: &lease,
-		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
+		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
+			behaviour, err := site.ReadBehaviour(tx)
+			if err != nil {
+				return chat.Event{}, err
+			}
 			if !lost(c) {
 				return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "The chat has a runner again."}
 			}
 			ev := chat.Event{Kind: chat.Recover, MayHaveRun: set.mayHaveRun, Whole: left.closed()}
 			if c.Turn.Cuts >= 1 {
 				ev.Rest = chat.RestCutTwice
-			} else if e.bounds.HoldAfterRestart {
+			} else if e.bounds.HoldAfterRestart || !behaviour.Resumes() {
 				ev.Rest = chat.RestInterrupted
 			}
 			return ev, nil

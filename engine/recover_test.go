@@ -13,6 +13,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/engine/site"
 	"holdfast/kv"
 )
 
@@ -204,11 +205,17 @@ var cutWrites = map[string]remains{
 }
 
 func (c remains) check(t *testing.T) {
-	r := prepareRig(t, setup{place: true, untrusted: c.untrusted, bounds: engine.Bounds{HoldAfterRestart: c.hold},
+	r := prepareRig(t, setup{place: true, untrusted: c.untrusted,
 		model: scripted.Model{Answer: answers(scripted.Text("going on"))}})
 	id := r.create("go")
 	if c.file != "" && c.file != "(none)" {
 		r.write("a.txt", c.file)
+	}
+	if c.hold {
+		resumes := false
+		r.update(func(tx *kv.Tx) error {
+			return tx.PutSite(site.BehaviourKey, chat.BehaviourConfig{ResumeAfterRestart: &resumes})
+		})
 	}
 	r.leave(id, func(tx *kv.Tx, ch *chat.Chat) error { return c.left(r, tx, ch) })
 	r.reopen()

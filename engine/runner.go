@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine/chat"
@@ -27,10 +28,11 @@ type runner struct {
 	joined  sync.WaitGroup
 	sweeper sync.WaitGroup
 	locks   workspaceLocks
+	// seats are the slots in all and in use.
+	seats seats
 
-	mu sync.Mutex // guards busy, taken, passed and closed
-	// busy counts slots in use, of roots and of Sub-agents; taken holds the Chats that a goroutine of ours is acquiring or running.
-	busy  [pools]int
+	mu sync.Mutex // guards seats.busy, taken, passed and closed
+	// taken holds the Chats that a goroutine of ours is acquiring or running.
 	taken map[chat.ID]*held
 	// passed: some Chat was not started since no slot was free. A slot that comes free then looks for it.
 	passed bool
@@ -60,17 +62,37 @@ type held struct {
 	again bool
 }
 
+// seats are the slots for root Chats, and how many of each pool are in use.
+type seats struct {
+	turns atomic.Int32
+	busy  [pools]int
+}
+
 // slots is how many Chats of a pool run at once.
 func (r *runner) slots(k pool) int {
 	if k == childChats {
 		return r.e.bounds.ChildTurns
 	}
-	return r.e.bounds.RunningTurns
+	return int(r.seats.turns.Load())
+}
+
+// Behave takes over how many Turns run at once; what runs goes on.
+//
+//guard:none main tells it what the site says
+func (e *Engine) Behave(c chat.BehaviourConfig) {
+	turns := e.bounds.RunningTurns
+	if c.RunningTurns > 0 && !e.bounds.FixedTurns {
+		turns = c.RunningTurns
+	}
+	e.runner.seats.turns.Store(int32(turns))
+	e.runner.nudge()
 }
 
 func newRunner(e *Engine) *runner {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]*held{}, closed: true}
+	r := &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]*held{}, closed: true}
+	r.seats.turns.Store(int32(e.bounds.RunningTurns))
+	return r
 }
 
 func (r *runner) start() {
@@ -108,11 +130,11 @@ func (r *runner) reserve(id chat.ID, k pool) bool {
 		h.again = true
 		return true
 	}
-	if r.busy[k] >= r.slots(k) {
+	if r.seats.busy[k] >= r.slots(k) {
 		r.passed = true
 		return false
 	}
-	r.busy[k]++
+	r.seats.busy[k]++
 	r.taken[id] = &held{pool: k}
 	r.joined.Go(func() {
 		r.acquireAndRun(id)
@@ -141,7 +163,7 @@ func (r *runner) woken(id chat.ID) bool {
 		// Others have waited longer: the store knows the order.
 		r.passed = true
 	}
-	r.busy[h.pool]--
+	r.seats.busy[h.pool]--
 	delete(r.taken, id)
 	if r.passed {
 		r.nudge()
@@ -181,7 +203,7 @@ func (r *runner) takePending() error {
 	r.mu.Lock()
 	var free [pools]int
 	for k := range pools {
-		free[k] = r.slots(k) - r.busy[k]
+		free[k] = r.slots(k) - r.seats.busy[k]
 	}
 	taken := len(r.taken)
 	if free[rootChats] > 0 && free[childChats] > 0 {

@@ -20,10 +20,10 @@ type seat struct {
 func (r *runner) seat(id chat.ID) *seat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ours := r.taken[id]; ours || r.closed || r.passed || r.busy[rootChats] >= r.slots(rootChats) {
+	if _, ours := r.taken[id]; ours || r.closed || r.passed || r.seats.busy[rootChats] >= r.slots(rootChats) {
 		return nil
 	}
-	r.busy[rootChats]++
+	r.seats.busy[rootChats]++
 	r.taken[id] = &held{pool: rootChats}
 	r.joined.Add(1)
 	return &seat{r: r, ru: r.newRun(id)}
@@ -43,8 +43,8 @@ func (s *seat) take(c *chat.Chat) {
 func (s *seat) lend() {
 	s.r.mu.Lock()
 	defer s.r.mu.Unlock()
-	s.r.busy[rootChats]--
-	s.r.busy[childChats]++
+	s.r.seats.busy[rootChats]--
+	s.r.seats.busy[childChats]++
 	s.r.taken[s.ru.id].pool = childChats
 }
 

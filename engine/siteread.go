@@ -13,6 +13,8 @@ type siteSaid struct {
 	// planText is what models are told in plan mode, deadline how long a program may take to answer.
 	planText string
 	deadline time.Duration
+	// stepCap ends the Turn normally.
+	stepCap int
 	// judges: finished Turns are judged.
 	judges bool
 	// advisor and its model, which is the Chat's own where the settings name none that can be used; load is how long that took to load last.
@@ -31,6 +33,9 @@ func (r *run) readSite(tx *kv.Tx) error {
 	plan, err := site.ReadPlanMode(tx)
 	if err != nil {
 		return err
+	}
+	if said.stepCap = r.e.bounds.StepCap; behaviour.StepCap > 0 {
+		said.stepCap = behaviour.StepCap
 	}
 	said.deadline, said.planText = behaviour.ActionDeadline(r.e.bounds.ActionTimeout), plan.Text
 	judges, err := site.ReadClassifier(tx)

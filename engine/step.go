@@ -29,7 +29,7 @@ func (r *run) steps() error {
 		if r.interrupted() {
 			return context.Cause(r.ctx)
 		}
-		if r.t.chat.Turn.Steps >= r.e.bounds.StepCap {
+		if r.t.chat.Turn.Steps >= r.t.extra.said.stepCap {
 			return r.commitStep(chat.Event{Kind: chat.FinishTurn, Rest: chat.RestStepCap}, outcome{})
 		}
 		began := r.e.now()

@@ -536,3 +536,17 @@ func TestWordsOfModels(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestExecuteMayRunNoLongerThanTheSiteSays: the bound is asked for at each start; 0 is none.
+func TestExecuteMayRunNoLongerThanTheSiteSays(t *testing.T) {
+	bound := 50 * time.Millisecond
+	f := open(t, shell.Options{MaxRuntime: func() time.Duration { return bound }})
+	got := f.call(t.Context(), "execute", `{"command":"echo begun; exec sleep 600"}`)
+	if !strings.Contains(got.Content, "begun") || !strings.Contains(got.Content, "It ran longer than the 50ms it was given") {
+		t.Errorf("%s", got.Content)
+	}
+	bound = 0
+	if got := f.call(t.Context(), "execute", `{"command":"sleep 0.2; echo over"}`); !strings.Contains(got.Content, "over") {
+		t.Errorf("%s", got.Content)
+	}
+}

@@ -202,7 +202,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("POST /advisor/summaries", s.setTurnSummaries),
 		form("GET /turns", s.turnsPage),
 		user("POST /turns/planning", s.setPlanning),
-		user("POST /turns/deadline", s.setDeadline),
+		user("POST /turns/behaviour", s.setBehaviour),
 		user("GET /workspaces", s.workspacesPage),
 		{Pattern: "GET /workspaces/{id}/paths", Policy: gate.User, Handler: http.HandlerFunc(s.paths), Kind: gate.Intent},
 		form("POST /workspaces", s.addWorkspace),

@@ -2,8 +2,11 @@ package site
 
 import (
 	"context"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -12,10 +15,15 @@ import (
 // BehaviourKey is the name of the record of how Turns go; the value is a chat.BehaviourConfig.
 const BehaviourKey = "behaviour"
 
-// Bounds of the time that a program has to answer.
+// Bounds of the times that a program has to answer and that a command may run, and of the Turns that run at once.
 const (
 	MinActionDeadline = time.Second
 	MaxActionDeadline = 7 * 24 * time.Hour
+	MinRuntime        = time.Second
+	MaxRuntime        = 30 * 24 * time.Hour
+	MaxRunningTurns   = 1000
+
+	maxRoots = 32
 )
 
 // ReadBehaviour gives how Turns go; the zero value where nothing was stored.
@@ -41,19 +49,50 @@ func (r *Room) Behaviour(ctx context.Context, _ chat.Principal, _ BehaviourInput
 // SetBehaviourInput replaces the configuration whole.
 type SetBehaviourInput struct{ chat.BehaviourConfig }
 
-// SetBehaviour stores how Turns go. It counts from each Chat's next Turn.
+// SetBehaviour stores how Turns go. How many run at once counts now, the rest from each Chat's next Turn and each next command.
 func (r *Room) SetBehaviour(ctx context.Context, _ chat.Principal, in SetBehaviourInput) (Done, error) {
-	if err := checkBehaviour(in.BehaviourConfig); err != nil {
+	c := in.BehaviourConfig.Clone()
+	if err := checkBehaviour(c); err != nil {
 		return Done{}, err
 	}
-	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(BehaviourKey, in.BehaviourConfig) })
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if err := r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(BehaviourKey, c) }); err != nil {
+		return Done{}, err
+	}
+	if r.behaves != nil {
+		r.behaves(c)
+	}
+	return Done{}, nil
+}
+
+func behaviourFaults(c chat.BehaviourConfig) []chat.Validation {
+	var v []chat.Validation
+	check := func(ok bool, field, detail string) {
+		if !ok {
+			v = append(v, chat.Validation{Field: field, Detail: detail})
+		}
+	}
+	within := func(ms int64, least, most time.Duration) bool {
+		return ms == 0 || ms >= least.Milliseconds() && ms <= most.Milliseconds()
+	}
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	check(c.RunningTurns >= 0 && c.RunningTurns <= MaxRunningTurns, "running_turns", "a number from 0 to "+strconv.Itoa(MaxRunningTurns)+"; 0 means what the appliance was started with")
+	check(c.StepCap >= 0 && c.StepCap <= MaxUses, "step_cap", "a number from 0 to "+strconv.Itoa(MaxUses)+"; 0 means "+strconv.Itoa(MaxUses))
+	check(within(c.ActionDeadlineMS, MinActionDeadline, MaxActionDeadline), "requires_action_deadline_ms", "a time from "+ms(MinActionDeadline)+" to "+ms(MaxActionDeadline)+" ms; 0 means 5 minutes")
+	check(within(c.ProcessMaxRuntimeMS, MinRuntime, MaxRuntime), "process_max_runtime_ms", "a time from "+ms(MinRuntime)+" to "+ms(MaxRuntime)+" ms; 0 means without end")
+	check(len(c.ContextAllowedRoots) <= maxRoots, "context_allowed_roots", "at most "+strconv.Itoa(maxRoots)+" directories")
+	for _, root := range c.ContextAllowedRoots {
+		check(filepath.IsAbs(root) && filepath.Clean(root) == root && !strings.ContainsRune(root, 0) && utf8.ValidString(root), "context_allowed_roots",
+			strconv.Quote(root)+" is no whole path of a directory, such as /srv/notes")
+	}
+	return v
 }
 
 func checkBehaviour(c chat.BehaviourConfig) error {
-	ms := c.ActionDeadlineMS
-	if ms != 0 && (ms < MinActionDeadline.Milliseconds() || ms > MaxActionDeadline.Milliseconds()) {
-		return chat.Invalid("requires_action_deadline_ms", "a time from "+strconv.FormatInt(MinActionDeadline.Milliseconds(), 10)+" to "+
-			strconv.FormatInt(MaxActionDeadline.Milliseconds(), 10)+" ms; 0 means 5 minutes")
+	v := behaviourFaults(c)
+	if len(v) == 0 {
+		return nil
 	}
-	return nil
+	return &chat.Error{Kind: chat.KindInvalid, Message: "These settings are not valid.", Detail: v[0].Field + ": " + v[0].Detail, Validations: v}
 }

@@ -1,7 +1,9 @@
 package site
 
 import (
+	"context"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -12,6 +14,21 @@ import (
 // Room holds the site configuration of one store. Its methods may be called from any goroutine.
 type Room struct {
 	store *kv.Store
+	// behaves is told how Turns go whenever that has changed; nil is nobody. changing keeps the changes in their order.
+	behaves  func(chat.BehaviourConfig)
+	changing sync.Mutex
+}
+
+// OnBehaviour lets f be told how Turns go, now and after each change.
+//
+//guard:none main wires it before anybody asks
+func (r *Room) OnBehaviour(ctx context.Context, f func(chat.BehaviourConfig)) error {
+	r.behaves = f
+	c, err := r.Behaviour(ctx, chat.Principal{}, BehaviourInput{})
+	if err == nil {
+		f(c)
+	}
+	return err
 }
 
 // New gives the Room over store.

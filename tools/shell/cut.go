@@ -50,13 +50,13 @@ func newPrinted(out chat.ProcessOutput, since int64) printed {
 // what is progress bars and colours for the most part may then fit whole.
 func (w watched) printed(ctx context.Context, out chat.ProcessOutput) printed {
 	kept := newPrinted(out, w.since)
-	if out.OmittedBytes == 0 || out.Log == "" || out.NextOffset > w.o.WholeBytes {
+	if out.OmittedBytes == 0 || out.Log == "" || out.NextOffset > wholeBytes {
 		return kept
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.o.Snapshot)
 	defer cancel()
 	// The process may have printed on since; four times as much is too long all the same.
-	raw, err := w.env.Workspace.Files().Raw(ctx, out.Log, 4*w.o.WholeBytes)
+	raw, err := w.env.Workspace.Files().Raw(ctx, out.Log, 4*wholeBytes)
 	if err != nil || int64(len(raw.Bytes)) < out.NextOffset || out.NextOffset < w.since {
 		return kept
 	}

@@ -135,7 +135,8 @@ func (w watched) start(ctx context.Context, ordered order) (chat.ProcessInfo, er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.o.Snapshot)
 	defer cancel()
 	req := chat.ProcessStart{ID: w.id, ChatID: w.env.ChatID, Command: ordered.command, Workdir: ordered.workdir,
-		Background: ordered.background, ReadOnly: w.env.Mode == chat.ModePlan}
+		Background: ordered.background, ReadOnly: w.env.Mode == chat.ModePlan,
+		Deadline: w.o.MaxRuntime()}
 	info, err := w.processes().Start(ctx, req)
 	if err == nil || processKind(err) != "" {
 		return info, err

@@ -6,6 +6,9 @@ import (
 	"holdfast/engine/chat"
 )
 
+// wholeBytes is the longest output that is read back whole, to be made plain before it is cut.
+const wholeBytes int64 = 4 << 20
+
 // Options are the bounds of the command Tools; a zero field means its default.
 type Options struct {
 	// Timeout is how long execute waits when the model does not say (10 s), MaxTimeout the longest (10 min).
@@ -21,10 +24,10 @@ type Options struct {
 	// LiveEvery is the shortest time between two pieces of live output (100 ms), LiveBytes the largest such piece (4 KiB).
 	LiveEvery time.Duration
 	LiveBytes int
-	// WholeBytes is the longest output that is read back whole, to be made plain before it is cut (4 MiB).
-	WholeBytes int64
 	// Listed is how many processes process_list shows (10).
 	Listed int
+	// MaxRuntime gives how long a command may run, 0 without end; nil is without end.
+	MaxRuntime func() time.Duration
 	// Now is the clock of ages and durations; nil is time.Now.
 	Now func() time.Time
 }
@@ -44,14 +47,14 @@ func (o Options) withDefaults() Options {
 	if o.LiveBytes == 0 {
 		o.LiveBytes = 4 << 10
 	}
-	if o.WholeBytes == 0 {
-		o.WholeBytes = 4 << 20
-	}
 	if o.Listed == 0 {
 		o.Listed = 10
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.MaxRuntime == nil {
+		o.MaxRuntime = func() time.Duration { return 0 }
 	}
 	return o
 }

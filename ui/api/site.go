@@ -24,9 +24,9 @@ func (a *API) siteEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.turnSummaries), out: map[int]any{http.StatusOK: client.TurnSummariesConfig{}}},
 		{method: http.MethodPut, path: summaries, summary: "Replace whether a model sums up each turn (admin).", in: client.TurnSummariesUpdate{},
 			handler: answer(a, http.StatusNoContent, a.setTurnSummaries), out: map[int]any{http.StatusNoContent: nil}},
-		{method: http.MethodGet, path: behaviour, summary: "Get how turns go: how long a program may take to answer its calls.",
+		{method: http.MethodGet, path: behaviour, summary: "Get how turns go: how many run at once, their bounds, and what people may add as context.",
 			handler: answer(a, http.StatusOK, a.behaviour), out: map[int]any{http.StatusOK: client.BehaviourConfig{}}},
-		{method: http.MethodPut, path: behaviour, summary: "Replace how turns go (admin); a deadline of 0 is 5 minutes.", in: client.BehaviourConfig{},
+		{method: http.MethodPut, path: behaviour, summary: "Replace how turns go (admin); what is left out is its default.", in: client.BehaviourConfig{},
 			handler: answer(a, http.StatusNoContent, a.setBehaviour), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodGet, path: planMode, summary: "Get what models are told in plan mode beside what the appliance says.",
 			handler: answer(a, http.StatusOK, a.planMode), out: map[int]any{http.StatusOK: client.PlanModeConfig{}}},
@@ -37,11 +37,14 @@ func (a *API) siteEndpoints() []endpoint {
 
 func (a *API) behaviour(q *request, _ none) (client.BehaviourConfig, error) {
 	c, err := a.o.Settings.Behaviour(q.ctx(), q.who, site.BehaviourInput{})
-	return client.BehaviourConfig{ActionDeadlineMS: c.ActionDeadlineMS}, err
+	resumes := c.Resumes()
+	return client.BehaviourConfig{RunningTurns: c.RunningTurns, StepCap: c.StepCap, ResumeAfterRestart: &resumes, ActionDeadlineMS: c.ActionDeadlineMS,
+		ProcessMaxRuntimeMS: c.ProcessMaxRuntimeMS, ContextAllowedRoots: append([]string{}, c.ContextAllowedRoots...)}, err
 }
 
 func (a *API) setBehaviour(q *request, in client.BehaviourConfig) (none, error) {
-	_, err := a.o.Settings.SetBehaviour(q.ctx(), q.who, site.SetBehaviourInput{BehaviourConfig: chat.BehaviourConfig{ActionDeadlineMS: in.ActionDeadlineMS}})
+	_, err := a.o.Settings.SetBehaviour(q.ctx(), q.who, site.SetBehaviourInput{BehaviourConfig: chat.BehaviourConfig{RunningTurns: in.RunningTurns, StepCap: in.StepCap,
+		ResumeAfterRestart: in.ResumeAfterRestart, ActionDeadlineMS: in.ActionDeadlineMS, ProcessMaxRuntimeMS: in.ProcessMaxRuntimeMS, ContextAllowedRoots: in.ContextAllowedRoots}})
 	return none{}, err
 }
 

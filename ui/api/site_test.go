@@ -66,7 +66,7 @@ func checkSite(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 // checkBehaviour sees the routes of how Turns go and of plan mode's instructions, and leaves them as they were.
 func checkBehaviour(take func(step) []byte) {
 	const behaviour, plan = "/chats/config/behaviour", "/chats/config/plan-mode-instructions"
-	take(step{name: "behaviour", method: "GET", path: behaviour, status: 200, has: []string{`{"requires_action_deadline_ms":0}`}})
+	take(step{name: "behaviour", method: "GET", path: behaviour, status: 200, has: []string{`"running_turns":0`, `"requires_action_deadline_ms":0}`}})
 	take(step{name: "an hour", method: "PUT", path: behaviour, body: `{"requires_action_deadline_ms":3600000}`, status: 204})
 	for name, body := range map[string]string{"below": `{"requires_action_deadline_ms":999}`, "negative": `{"requires_action_deadline_ms":-1}`,
 		"too long": `{"requires_action_deadline_ms":604800001}`, "a text": `{"requires_action_deadline_ms":"5m"}`, "half": `{"requires_action_deadline_ms":1500.5}`} {
@@ -74,7 +74,7 @@ func checkBehaviour(take func(step) []byte) {
 	}
 	take(step{name: "an unknown field", method: "PUT", path: behaviour, body: `{"deadline":1}`, status: 400, has: []string{`"field":"deadline"`}})
 	take(step{name: "broken behaviour", method: "PUT", path: behaviour, body: `{`, status: 400})
-	take(step{name: "nothing was changed", method: "GET", path: behaviour, status: 200, has: []string{`{"requires_action_deadline_ms":3600000}`}})
+	take(step{name: "nothing was changed", method: "GET", path: behaviour, status: 200, has: []string{`"requires_action_deadline_ms":3600000}`}})
 	take(step{name: "as ever", method: "PUT", path: behaviour, body: `{}`, status: 204})
 
 	take(step{name: "plan mode", method: "GET", path: plan, status: 200, has: []string{`{"text":""}`}})

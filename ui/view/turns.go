@@ -2,19 +2,21 @@ package view
 
 // TurnsPage are the settings of how Turns go.
 type TurnsPage struct {
-	Page     Page
-	Note     ServerNote
-	Deadline DeadlineForm
-	Planning PlanningForm
+	Page      Page
+	Note      ServerNote
+	Behaviour BehaviourForm
+	Planning  PlanningForm
 }
 
-// DeadlineForm is how long programs may take to answer the calls of their chats, in seconds.
-type DeadlineForm struct {
+// BehaviourForm are the bounds of Turns, as they are typed: times in seconds, folders by line.
+type BehaviourForm struct {
 	// Fixed: whoever looks may not change it.
-	Fixed   bool
-	Seconds string
-	Saved   bool
-	Error   string
+	Fixed                                  bool
+	Turns, Steps, Deadline, Runtime, Roots string
+	Resume                                 bool
+	Saved                                  bool
+	// Errors are by the name of the field.
+	Errors map[string]string
 }
 
 // PlanningForm is what models are told in plan mode.

@@ -41,7 +41,15 @@ type TurnSummariesUpdate struct {
 
 // BehaviourConfig is how Turns go; a deadline of 0 is 5 minutes.
 type BehaviourConfig struct {
-	ActionDeadlineMS int64 `json:"requires_action_deadline_ms"`
+	// RunningTurns is how many turns run at once, 0 what the appliance was started with; StepCap ends a turn, 0 is 1200.
+	RunningTurns int `json:"running_turns"`
+	StepCap      int `json:"step_cap"`
+	// ResumeAfterRestart is true where it is left out.
+	ResumeAfterRestart *bool `json:"resume_after_restart,omitempty"`
+	// ProcessMaxRuntimeMS is how long a command may run, 0 without end.
+	ProcessMaxRuntimeMS int64    `json:"process_max_runtime_ms"`
+	ContextAllowedRoots []string `json:"context_allowed_roots,omitempty"`
+	ActionDeadlineMS    int64    `json:"requires_action_deadline_ms"`
 }
 
 // PlanModeConfig is what models are told in plan mode beside what the appliance says.
