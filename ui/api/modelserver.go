@@ -111,23 +111,32 @@ func (a *API) transfer(w http.ResponseWriter, r *http.Request, run func(context.
 	}()
 	s := newSender(w, a.o.Keepalive)
 	defer s.close()
+	tell := func(p chat.Progress) error {
+		return s.event("", client.Transfer{Status: p.Status, Completed: p.Completed, Total: p.Total, BytesPerSecond: p.BytesPerSecond,
+			ETASeconds: p.ETASeconds})
+	}
 	for {
+		var err error
 		select {
 		case p := <-progress:
-			if err := s.event("", client.Transfer{Status: p.Status, Completed: p.Completed, Total: p.Total, BytesPerSecond: p.BytesPerSecond,
-				ETASeconds: p.ETASeconds}); err != nil {
-				cancel(err)
-				<-ended
-				return
-			}
+			err = tell(p)
 		case <-s.quiet():
-			if err := s.ping(); err != nil {
-				cancel(err)
-				<-ended
-				return
-			}
+			err = s.ping()
 		case o := <-ended:
-			a.endTransfer(w, r, s, o.model, o.err)
+			// What it said before its end is told first.
+			select {
+			case p := <-progress:
+				err = tell(p)
+			default:
+			}
+			if err == nil {
+				a.endTransfer(w, r, s, o.model, o.err)
+			}
+			return
+		}
+		if err != nil {
+			cancel(err)
+			<-ended
 			return
 		}
 	}

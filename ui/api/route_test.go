@@ -42,7 +42,8 @@ var callScripts = []scripted.Script{
 	{User: "write", Results: 1, Reply: scripted.Text("Written.")},
 	{User: "ring", Reply: scripted.Calls(scripted.Call{ID: "one", Name: "ring", Args: json.RawMessage(`{"n":1}`)}, scripted.Call{ID: "two", Name: "ring", Args: json.RawMessage(`{"n":2}`)})},
 	{User: "ring", Results: 2, Reply: scripted.Text("Rung.")},
-	{Contains: "a name, please", Reply: scripted.Text(`{"title":"A good name"}`)},
+	{Contains: "a title of 2 to 8 words", Behind: "a name, please", Reply: scripted.Text("A good name")},
+	{Contains: "a title of 2 to 8 words", Behind: "hello", Reply: scripted.Text(`{"title":""}`)},
 	{User: "fail", Reply: scripted.Reply{Status: http.StatusNotFound, Error: "model gone"}},
 }
 

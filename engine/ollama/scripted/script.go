@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,6 +13,8 @@ type Script struct {
 	User string
 	// Contains matches a part of the newest user text; "" matches any.
 	Contains string
+	// Behind matches a part of an older user text; "" matches any.
+	Behind string
 	// Results is the number of tool results since that text; Any matches all.
 	Results int
 	// Times is how often the Script answers; 0 is always.
@@ -25,6 +28,7 @@ const Any = -1
 func (s *Script) matches(c *Prompt) bool {
 	user := strings.TrimSpace(c.User())
 	return (s.User == "" || s.User == user) && (s.Contains == "" || strings.Contains(user, s.Contains)) &&
+		(s.Behind == "" || slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Role == "user" && strings.Contains(m.Content, s.Behind) })) &&
 		(s.Results == Any || s.Results == len(c.Results()))
 }
 
