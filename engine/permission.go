@@ -134,9 +134,6 @@ func (r *run) question(p *planned) (c permit.Call, targets []chat.Target, refusa
 	if t.plansUnconfined(p.def) {
 		c.Standard, c.Reason = chat.PermitAsk, "in plan mode nothing should change, and a command can"
 	}
-	if permit.Foreign(p.def.Name) && p.def.Effect != chat.ClassRead {
-		c.Standard = chat.PermitAsk
-	}
 	names := r.names(p, &c)
 	if len(names) == 0 || t.workspace == nil || p.def.Effect == chat.ClassRead && !permit.HasPaths(t.extra.place.rules.set) {
 		return c, nil, "", nil

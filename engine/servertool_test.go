@@ -135,7 +135,12 @@ func TestASmallModelWithManyServers(t *testing.T) {
 			scripted.Calls(toolCall("find_tools", `{"query":"table 7x4","limit":1}`)),
 			scripted.Calls(toolCall("server-7__count_7x4", `{"table":"t"}`)),
 			scripted.Text("42"))}})
-		v := r.rest(r.create("count"))
+		id := r.create("count")
+		asked := r.until(id, "a card", func(v engine.View) bool { return len(v.Chat.Outstanding) == 1 })
+		if _, err := r.engine.Answer(t.Context(), r.who, engine.AnswerInput{ChatID: id, CallID: asked.Chat.Outstanding[0].Call.ID, Decision: "allow_once"}); err != nil {
+			t.Fatal(err)
+		}
+		v := r.rest(id)
 		first := r.server.Requests("/api/chat")[0]
 		names := offeredIn(r.prompts()[0])
 		if len(first.Body) > 8000 || servers(names) != 0 || !slices.Contains(names, "find_tools") {
