@@ -16,7 +16,9 @@ type given struct {
 	kind     chat.EventKind
 	chat     chat.Chat
 	messages []*chat.Message
-	key      Keyed
+	// files are new ones that the Messages name; their bytes are stored.
+	files []*chat.File
+	key   Keyed
 	// body is what must be equal for a repeat with the same key.
 	body any
 }
@@ -59,7 +61,7 @@ func (e *Engine) createGiven(ctx context.Context, p chat.Principal, g given) (*c
 		if err := e.dropGone(tx, c); err != nil {
 			return err
 		}
-		if err := appendGiven(tx, c, g.messages, encoded); err != nil {
+		if err := appendGiven(tx, c, g, encoded); err != nil {
 			return err
 		}
 		if err := linkGiven(tx, c, g.messages); err != nil {
@@ -102,10 +104,15 @@ func (e *Engine) createGiven(ctx context.Context, p chat.Principal, g given) (*c
 	return c, nil
 }
 
-// appendGiven appends Messages under new ids. Those that name others by id are encoded once the new ids are known.
-func appendGiven(tx *kv.Tx, c *chat.Chat, messages []*chat.Message, encoded []kv.EncodedMessage) error {
-	ids := make(map[chat.MessageID]chat.MessageID, len(messages))
-	for i, m := range messages {
+// appendGiven stores the new files and appends Messages under new ids. Those that name others by id are encoded once the new ids are known.
+func appendGiven(tx *kv.Tx, c *chat.Chat, g given, encoded []kv.EncodedMessage) error {
+	for _, f := range g.files {
+		if err := tx.PutFile(f); err != nil {
+			return err
+		}
+	}
+	ids := make(map[chat.MessageID]chat.MessageID, len(g.messages))
+	for i, m := range g.messages {
 		enc := encoded[i]
 		if len(m.Unanswered) > 0 {
 			renamed := *m

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,46 +14,72 @@ import (
 	"holdfast/kv"
 )
 
-// TranscriptInput names a Chat.
-type TranscriptInput struct{ ChatID chat.ID }
+// TranscriptInput names a Chat. Files asks for the bytes of its files, too.
+type TranscriptInput struct {
+	ChatID chat.ID
+	Files  bool
+}
 
 // Transcript is all that a person may see of a Chat, and the system prompt that was given with it.
 type Transcript struct {
 	Chat         *chat.Chat
 	SystemPrompt string
-	Messages     []*chat.Message
+	// Messages name a file of Files by its hash, and one without bytes not at all. Unanswered stands with the Result of a compaction's card.
+	Messages []*chat.Message
+	Files    []TranscriptFile
 }
 
 // Transcript reads a whole Chat.
 func (e *Engine) Transcript(ctx context.Context, _ chat.Principal, in TranscriptInput) (Transcript, error) {
 	var out Transcript
+	var files []kv.ChatFile
 	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
 		out = Transcript{}
 		if out.Chat, err = mustChat(tx, in.ChatID); err != nil {
 			return err
 		}
 		all, err := tx.Messages(in.ChatID, kv.MessageQuery{})
-		for _, m := range all {
-			if m.Role == chat.RoleSystem && m.Visibility == chat.VisibleModel {
-				for _, p := range m.Content {
-					if p.Name == prompt.KindChat {
-						out.SystemPrompt = p.Text
-					}
-				}
-			}
-			if shownToPeople(m) {
-				out.Messages = append(out.Messages, m)
-			}
+		if err != nil {
+			return err
 		}
+		out.read(all)
+		files, err = tx.ChatFiles(in.ChatID)
 		return err
 	})
+	if err != nil {
+		return out, err
+	}
 	out.SystemPrompt = e.clean(out.SystemPrompt)
 	for _, m := range out.Messages {
 		for i := range m.Content {
 			e.cleanPart(&m.Content[i])
 		}
 	}
-	return out, err
+	return out, e.transcriptFiles(&out, files, in.Files)
+}
+
+// read takes what belongs into a Transcript.
+func (t *Transcript) read(all []*chat.Message) {
+	var unanswered []chat.MessageID
+	for _, m := range all {
+		if m.Boundary == chat.BoundarySummary {
+			unanswered = m.Unanswered
+		}
+		if m.Role == chat.RoleSystem && m.Visibility == chat.VisibleModel {
+			for _, p := range m.Content {
+				if p.Name == prompt.KindChat {
+					t.SystemPrompt = p.Text
+				}
+			}
+		}
+		if !shownToPeople(m) {
+			continue
+		}
+		if cardResult(m) != nil {
+			m.Unanswered, unanswered = unanswered, nil
+		}
+		t.Messages = append(t.Messages, m)
+	}
 }
 
 // Bounds of an import.
@@ -69,7 +96,9 @@ type ImportInput struct {
 	Labels          map[string]string
 	ReasoningEffort string
 	SystemPrompt    string
-	Messages        []chat.Message
+	// Messages name their files by hash. Unanswered, of the Result of a compaction's card, counts Messages from 0.
+	Messages []chat.Message
+	Files    []TranscriptFile
 	Keyed
 }
 
@@ -86,7 +115,10 @@ func (e *Engine) Import(ctx context.Context, p chat.Principal, in ImportInput) (
 	case len(in.Messages) == 0 || len(in.Messages) > maxImported:
 		return nil, chat.Invalid("messages", fmt.Sprintf("There must be 1 to %d.", maxImported))
 	}
-	imported := importer{user: p.UserID}
+	imported := importer{user: p.UserID, at: e.now().UTC(), named: map[string]*chat.File{}}
+	if err := imported.files(in.Files); err != nil {
+		return nil, err
+	}
 	c := chat.Chat{Title: title, Labels: maps.Clone(in.Labels), ReasoningEffort: in.ReasoningEffort}
 	var all []*chat.Message
 	if strings.TrimSpace(in.SystemPrompt) != "" {
@@ -94,19 +126,36 @@ func (e *Engine) Import(ctx context.Context, p chat.Principal, in ImportInput) (
 			Content: []chat.Part{{Type: chat.PartText, Name: prompt.KindChat, Text: valid(in.SystemPrompt)}}})
 	}
 	for i := range in.Messages {
-		m, err := imported.message(fmt.Sprintf("messages[%d]", i), &in.Messages[i])
+		field := fmt.Sprintf("messages[%d]", i)
+		m, err := imported.message(field, &in.Messages[i])
 		if err != nil {
 			return nil, err
 		}
+		m.ID = chat.MessageID(i + 1)
+		summary, err := imported.summary(field, in.Messages[:i+1], all)
+		if err != nil {
+			return nil, err
+		}
+		if summary != nil {
+			all = slices.Insert(all, len(all)-1, summary)
+		}
 		all = append(all, m)
 	}
-	return e.createGiven(ctx, p, given{kind: chat.Import, chat: c, messages: all, key: in.Keyed, body: in})
+	files, err := e.importFiles(ctx, &imported, in.Files)
+	if err != nil {
+		return nil, err
+	}
+	return e.createGiven(ctx, p, given{kind: chat.Import, chat: c, messages: all, files: files, key: in.Keyed, body: in})
 }
 
 // importer takes Messages one after the other and makes new ones of what it knows of them.
 type importer struct {
 	user chat.UserID
+	at   time.Time
 	step int64
+	// kinds are the media types of the files by hash, named the Files made of them by hash and name.
+	kinds map[string]string
+	named map[string]*chat.File
 	// open are the Calls that may still get a Result.
 	open map[string]bool
 }

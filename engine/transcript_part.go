@@ -38,8 +38,7 @@ func (x *importer) part(field string, role chat.Role, p *chat.Part) (chat.Part, 
 	case chat.PartToolCall, chat.PartToolResult:
 		return x.call(field, role, p)
 	case chat.PartFile:
-		// A file of another appliance is none here, whatever its id says.
-		out.Name, out.MediaType = valid(p.Name), valid(p.MediaType)
+		return x.file(field, p)
 	case chat.PartFileReference:
 		if p.FileName == "" || p.StartLine < 0 || p.EndLine < p.StartLine {
 			return out, chat.Invalid(field, "A file reference has a file_name, and an end_line that is not before its start_line.")

@@ -86,8 +86,15 @@ func (l *look) mediaType() string {
 // nameBytes is how long a File's name may be.
 const nameBytes = 200
 
-// cleanName gives the last part of a path, without what cannot be seen; "" becomes a name that says the kind.
-func cleanName(name, mediaType string) string {
+// MediaType names what bytes are, as an upload of them would.
+func MediaType(data []byte) string {
+	l := &look{most: int64(len(data)), seen: int64(len(data)), head: data[:min(len(data), sniffed)], plain: true}
+	l.judge(data)
+	return l.mediaType()
+}
+
+// CleanName gives the last part of a path, without what cannot be seen; "" becomes a name that says the kind.
+func CleanName(name, mediaType string) string {
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200C' && r != '\u200D' || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {

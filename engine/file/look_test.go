@@ -63,14 +63,14 @@ func TestNames(t *testing.T) {
 		"a\x00b\r\nc": "abc", "x\u202egnp.exe": "xgnp.exe", "grün 漢.md": "grün 漢.md", " \t": "image.png", "bad\xff": "bad\uFFFD",
 		strings.Repeat("漢", 100) + ".txt": strings.Repeat("漢", 65) + ".txt",
 	} {
-		if got := cleanName(in, "image/png"); got != want {
+		if got := CleanName(in, "image/png"); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
-	if got := cleanName("", "application/pdf"); got != "file" {
+	if got := CleanName("", "application/pdf"); got != "file" {
 		t.Error(got)
 	}
-	if got := cleanName("", "text/plain"); got != "text.txt" {
+	if got := CleanName("", "text/plain"); got != "text.txt" {
 		t.Error(got)
 	}
 }
@@ -120,7 +120,7 @@ func FuzzCleanName(f *testing.F) {
 	f.Add("\x00\u202e")
 	f.Add(strings.Repeat("é", 300) + "." + strings.Repeat("x", 30))
 	f.Fuzz(func(t *testing.T, name string) {
-		got := cleanName(name, "text/plain")
+		got := CleanName(name, "text/plain")
 		if got == "" || len(got) > nameBytes || !utf8.ValidString(got) || strings.ContainsAny(got, "/\\\r\n\x00") || got == "." || got == ".." {
 			t.Errorf("%q becomes %q", name, got)
 		}

@@ -42,7 +42,7 @@ func (r *Room) Upload(ctx context.Context, p chat.Principal, in UploadInput) (ch
 	}
 	f := chat.File{ID: chat.FileID(uuid.Must(uuid.NewV7()).String()), OwnerID: p.UserID, MediaType: look.mediaType(), Size: size, SHA256: sum,
 		CreatedAt: r.now().UTC()}
-	f.Name = cleanName(in.Name, f.MediaType)
+	f.Name = CleanName(in.Name, f.MediaType)
 	return f, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutFile(&f) })
 }
 

@@ -116,6 +116,11 @@ func SummaryMessages(s Summary) []*chat.Message {
 	return append([]*chat.Message{s.boundary()}, card...)
 }
 
+// SummaryBoundary is the summary for the model, of a compaction whose card is there already.
+func SummaryBoundary(text string, unanswered []chat.MessageID, at time.Time) *chat.Message {
+	return Summary{Text: strings.TrimSpace(text), Unanswered: unanswered, At: at}.boundary()
+}
+
 func (s Summary) boundary() *chat.Message {
 	m := s.message(chat.RoleUser, chat.Part{Type: chat.PartText, Text: summaryPreface + "\n\n" + s.Text})
 	m.Visibility, m.Boundary, m.Unanswered = chat.VisibleModel, chat.BoundarySummary, s.Unanswered

@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -21,7 +23,8 @@ func (a *API) transcriptEndpoints() []endpoint {
 		{method: http.MethodPost, path: "/chats/{id}/fork", summary: "Copy the history up to a message, or all of it, into a new chat at rest.", keyed: true,
 			in: client.ChatFork{}, handler: answer(a, http.StatusCreated, a.fork), out: map[int]any{http.StatusCreated: client.Chat{}}},
 		{method: http.MethodGet, path: "/chats/{id}/export", summary: "The whole transcript as a file: JSON that can be imported, or Markdown to read.",
-			query:   []parameter{{name: "format", describes: "json, or markdown."}},
+			query: []parameter{{name: "format", describes: "json, or markdown."},
+				{name: "files", describes: "false leaves the bytes of files out of JSON."}},
 			handler: http.HandlerFunc(a.export), out: map[int]any{http.StatusOK: client.TranscriptFile{}}, asText: "text/markdown"},
 		{method: http.MethodPost, path: "/chats/import", summary: "Make a chat at rest of an exported file.", keyed: true, maxBody: transcriptBody,
 			in: client.TranscriptFile{}, handler: answer(a, http.StatusCreated, a.importChat), out: map[int]any{http.StatusCreated: client.Chat{}}},
@@ -43,7 +46,13 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, chat.Invalid("format", "must be markdown or json"))
 		return
 	}
-	t, err := a.o.Chats.Transcript(r.Context(), gate.Principal(r.Context()), engine.TranscriptInput{ChatID: chat.ID(r.PathValue("id"))})
+	files := r.URL.Query().Get("files")
+	if files != "" && files != "true" && files != "false" {
+		gate.WriteError(w, r, chat.Invalid("files", "must be true or false"))
+		return
+	}
+	t, err := a.o.Chats.Transcript(r.Context(), gate.Principal(r.Context()), engine.TranscriptInput{ChatID: chat.ID(r.PathValue("id")),
+		Files: format == client.ExportJSON && files != "false"})
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
@@ -96,13 +105,22 @@ func fileOf(t engine.Transcript, now time.Time) client.TranscriptFile {
 	if out.Labels == nil {
 		out.Labels = map[string]string{}
 	}
-	for _, m := range t.Messages {
+	places := make(map[chat.MessageID]int, len(t.Messages))
+	for i, m := range t.Messages {
+		places[m.ID] = i
 		s := shownMessage(m)
-		for i := range s.Content {
-			s.Content[i].FileID = ""
+		var unanswered []int
+		for _, id := range m.Unanswered {
+			if place, there := places[id]; there {
+				unanswered = append(unanswered, place)
+			}
 		}
 		out.Messages = append(out.Messages, client.TranscriptMessage{Role: s.Role, Content: s.Content, CreatedAt: s.CreatedAt, Partial: s.Partial,
-			FinishReason: s.FinishReason, Usage: s.Usage, CostMicros: s.CostMicros, RuntimeMS: s.RuntimeMS, Boundary: s.Boundary})
+			FinishReason: s.FinishReason, Usage: s.Usage, CostMicros: s.CostMicros, RuntimeMS: s.RuntimeMS, Boundary: s.Boundary,
+			Unanswered: unanswered})
+	}
+	for _, f := range t.Files {
+		out.Files = append(out.Files, client.TranscriptBytes{SHA256: f.SHA256, Data: base64.StdEncoding.EncodeToString(f.Data)})
 	}
 	return out
 }
@@ -117,10 +135,17 @@ func (a *API) importChat(q *request, in client.TranscriptFile) (client.Chat, err
 	if err := checkEffort(in.ReasoningEffort); err != nil {
 		return client.Chat{}, err
 	}
+	files, err := bytesOf(in.Files)
+	if err != nil {
+		return client.Chat{}, err
+	}
 	messages := make([]chat.Message, 0, len(in.Messages))
 	for _, m := range in.Messages {
 		taken := chat.Message{Role: m.Role, Content: storedParts(m.Content), CreatedAt: m.CreatedAt.Time, Partial: m.Partial, FinishReason: m.FinishReason,
 			CostMicros: m.CostMicros, RuntimeMS: m.RuntimeMS, Boundary: m.Boundary}
+		for _, place := range m.Unanswered {
+			taken.Unanswered = append(taken.Unanswered, chat.MessageID(place))
+		}
 		if u := m.Usage; u != nil {
 			taken.Usage = &chat.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
 				ReasoningTokens: u.ReasoningTokens, CacheReadTokens: u.CacheReadTokens, ContextLimit: u.ContextLimit}
@@ -128,8 +153,24 @@ func (a *API) importChat(q *request, in client.TranscriptFile) (client.Chat, err
 		messages = append(messages, taken)
 	}
 	c, err := a.o.Chats.Import(q.ctx(), q.who, engine.ImportInput{Title: in.Title, Labels: in.Labels, ReasoningEffort: in.ReasoningEffort,
-		SystemPrompt: in.SystemPrompt, Messages: messages, Keyed: q.keyed()})
+		SystemPrompt: in.SystemPrompt, Messages: messages, Files: files, Keyed: q.keyed()})
 	return acted(q, c, err)
+}
+
+// bytesOf decodes the files, of which there are not too many.
+func bytesOf(in []client.TranscriptBytes) ([]engine.TranscriptFile, error) {
+	if len(in) > chat.MaxChatFiles {
+		return nil, chat.Invalid("files", fmt.Sprintf("must be at most %d", chat.MaxChatFiles))
+	}
+	out := make([]engine.TranscriptFile, len(in))
+	for i, f := range in {
+		data, err := base64.StdEncoding.DecodeString(f.Data)
+		if err != nil {
+			return nil, chat.Invalid(fmt.Sprintf("files[%d].data", i), "must be base64")
+		}
+		out[i] = engine.TranscriptFile{SHA256: f.SHA256, Data: data}
+	}
+	return out, nil
 }
 
 // storedParts is the way back of shownParts, for the engine, which believes none of it.
@@ -138,7 +179,7 @@ func storedParts(in []client.Part) []chat.Part {
 	for _, p := range in {
 		out = append(out, chat.Part{Type: p.Type, Text: p.Text, CallID: p.CallID, ToolName: p.ToolName, Args: p.Args, Repaired: p.Repaired,
 			ProviderExecuted: p.ProviderExecuted, Result: p.Result, IsError: p.IsError, Truncated: p.Truncated, FullBytes: p.FullBytes,
-			CreatedAt: timeOrNil(p.CreatedAt), CompletedAt: timeOrNil(p.CompletedAt), Name: p.Name, MediaType: p.MediaType, FileName: p.FileName,
+			CreatedAt: timeOrNil(p.CreatedAt), CompletedAt: timeOrNil(p.CompletedAt), FileID: p.FileID, Name: p.Name, MediaType: p.MediaType, FileName: p.FileName,
 			StartLine: p.StartLine, EndLine: p.EndLine, Content: p.Content, Path: p.Path, Description: p.Description, URL: p.URL, Title: p.Title})
 	}
 	return out

@@ -28,6 +28,15 @@ type TranscriptFile struct {
 	// SystemPrompt is the one that was given with the Chat, "" for none.
 	SystemPrompt string              `json:"system_prompt"`
 	Messages     []TranscriptMessage `json:"messages"`
+	// Files are the bytes that file parts of Messages name: their file_id is a SHA256 here, and absent where the bytes are gone.
+	Files []TranscriptBytes `json:"files,omitempty"`
+}
+
+// TranscriptBytes are the bytes of a file.
+type TranscriptBytes struct {
+	// SHA256 is in lower-case hexadecimal, Data in base64.
+	SHA256 string `json:"sha256"`
+	Data   string `json:"data"`
 }
 
 // TranscriptMessage is a Message without ids. A system Message of boundary "clear" says that the model sees nothing of what was before.
@@ -41,6 +50,9 @@ type TranscriptMessage struct {
 	CostMicros   *int64      `json:"total_cost_micros,omitempty"`
 	RuntimeMS    *int64      `json:"runtime_ms,omitempty"`
 	Boundary     string      `json:"boundary,omitempty"`
+	// Unanswered stands with the result of a compaction's card: the places in Messages, from 0, of user messages that the model is still to
+	// answer. They follow the summary.
+	Unanswered []int `json:"unanswered,omitempty"`
 }
 
 // Formats of Client.Export.
