@@ -46,6 +46,24 @@ var canaryFields = []canaryField{
 			t.Errorf("%d %s", status, raw)
 		}
 	}},
+	{"MCP server api_key_value", func(t *testing.T, a *appliance, server, secret string) {
+		mcpServer(a, server, "keyed", map[string]any{"auth_type": "api_key", "api_key_value": secret})
+	}},
+	{"MCP server custom_headers", func(t *testing.T, a *appliance, server, secret string) {
+		mcpServer(a, server, "headed", map[string]any{"auth_type": "custom_headers", "custom_headers": map[string]string{"X-Key": secret}})
+	}},
+	{"MCP server oauth2_client_secret", func(t *testing.T, a *appliance, server, secret string) {
+		mcpServer(a, server, "oauth", map[string]any{"auth_type": "oauth2", "oauth2_client_id": "holdfast", "oauth2_client_secret": secret,
+			"oauth2_auth_url": server + "/authorize", "oauth2_token_url": server + "/token"})
+	}},
+}
+
+// mcpServer adds a server that each Chat has. The address is no MCP server, so each Turn says so, and must not say the secret.
+func mcpServer(a *appliance, server, slug string, fields map[string]any) {
+	for name, value := range map[string]any{"slug": slug, "url": server, "enabled": true, "availability": "force_on"} {
+		fields[name] = value
+	}
+	a.must("POST", "/api/v1/mcp/servers", fields, nil)
 }
 
 // Test39 puts a canary into every secret field, lets a server say a key back and a tool read it, and looks everywhere.
