@@ -51,7 +51,7 @@ func (e *Engine) transcriptFiles(t *Transcript, files []kv.ChatFile, bytesToo bo
 	}
 	if size > maxTranscriptFiles {
 		return &chat.Error{Kind: chat.KindTooLarge, Message: fmt.Sprintf("The files of this chat have more than %d MiB.", maxTranscriptFiles>>20),
-			Detail: "Export it without them: files=false."}
+			Detail: "Export it without them: files=false, or --no-files."}
 	}
 	for _, f := range all {
 		data, err := e.fileBytes(f)

@@ -13,13 +13,14 @@ import (
 	"holdfast/ui/api/client"
 )
 
-const exportUsage = `holdfast export CHAT [--format markdown|json]
-holdfast export --all DIR [--format markdown|json]
+const exportUsage = `holdfast export CHAT [--format markdown|json] [--no-files]
+holdfast export --all DIR [--format markdown|json] [--no-files]
 holdfast export config
 holdfast import FILE|-
 
 export prints a chat's transcript on stdout, or writes one file per chat into a new or empty folder, archived chats too. markdown is to be
-read, json (the default with --all) can be imported. export config prints the site configuration as a file that --config accepts, without
+read, json (the default with --all) can be imported; it has the bytes of
+attached files, 40 MiB at most, or with --no-files none. export config prints the site configuration as a file that --config accepts, without
 secrets. import makes a chat at rest of a json file, and prints its id.
 All take --data DIR or --server URL, which say where the appliance is.
 `
@@ -28,6 +29,7 @@ All take --data DIR or --server URL, which say where the appliance is.
 type exportCommand struct {
 	place
 	all, format string
+	noFiles     bool
 	std         IO
 }
 
@@ -37,6 +39,7 @@ func runExport(ctx context.Context, args []string, std IO) error {
 	x.flags(set)
 	set.StringVar(&x.all, "all", "", "")
 	set.StringVar(&x.format, "format", "", "")
+	set.BoolVar(&x.noFiles, "no-files", false, "")
 	rest, err := parse(set, args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, err := io.WriteString(std.Out, exportUsage)
@@ -71,7 +74,7 @@ func (x *exportCommand) one(ctx context.Context, api *client.Client, id chat.ID)
 	if format == "" {
 		format = client.ExportMarkdown
 	}
-	text, err := exported(ctx, api, id, format)
+	text, err := x.exported(ctx, api, id, format)
 	if err != nil {
 		return err
 	}
@@ -82,8 +85,12 @@ func (x *exportCommand) one(ctx context.Context, api *client.Client, id chat.ID)
 	return err
 }
 
-func exported(ctx context.Context, api *client.Client, id chat.ID, format string) ([]byte, error) {
-	r, err := api.Export(ctx, id, format)
+func (x *exportCommand) exported(ctx context.Context, api *client.Client, id chat.ID, format string) ([]byte, error) {
+	open := func() (io.ReadCloser, error) { return api.Export(ctx, id, format) }
+	if x.noFiles && format == client.ExportJSON {
+		open = func() (io.ReadCloser, error) { return api.ExportBare(ctx, id) }
+	}
+	r, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +123,7 @@ func (x *exportCommand) everything(ctx context.Context, api *client.Client) erro
 			}
 			for _, c := range page.Chats {
 				q.AfterID = c.ID
-				text, err := exported(ctx, api, c.ID, format)
+				text, err := x.exported(ctx, api, c.ID, format)
 				if err == nil {
 					err = os.WriteFile(filepath.Join(x.all, string(c.ID)+ending), text, 0o600)
 				}

@@ -70,3 +70,31 @@ func TestExportAndImport(t *testing.T) {
 		t.Errorf("%d %q", code, failure)
 	}
 }
+
+// TestExportWithoutFiles: --no-files leaves the bytes out, and the file can be imported all the same.
+func TestExportWithoutFiles(t *testing.T) {
+	bare(t)
+	a := start(t, apitest.Options{Answer: func(*scripted.Prompt) scripted.Reply { return scripted.Text("an answer") }})
+	f, err := a.Client.Upload(t.Context(), "a.txt", strings.NewReader("bytes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Title: "t", Content: append(client.Text("hello"), client.FileInput(f))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Rests(t, c.ID)
+	for _, want := range []struct {
+		more []string
+		has  bool
+	}{{nil, true}, {[]string{"--no-files"}, false}} {
+		args := append([]string{string(c.ID), "--format", "json", "--data", a.Dir}, want.more...)
+		code, file, failure := run(t.Context(), "", "export", args...)
+		if code != 0 || strings.Contains(file, f.SHA256) != want.has || !strings.Contains(file, `"a.txt"`) {
+			t.Errorf("%v: %d %s\n%s", want.more, code, failure, file)
+		}
+		if code, _, failure := run(t.Context(), file, "import", "-", "--data", a.Dir); code != 0 {
+			t.Errorf("%v: import: %d %s", want.more, code, failure)
+		}
+	}
+}

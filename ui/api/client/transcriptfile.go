@@ -63,7 +63,16 @@ const (
 
 // Export gives a Chat's transcript as a file; read it whole and close it.
 func (c *Client) Export(ctx context.Context, id chat.ID, format string) (io.ReadCloser, error) {
-	req, err := c.request(ctx, http.MethodGet, chatPath(id, "export"), url.Values{"format": {format}}, nil)
+	return c.export(ctx, id, url.Values{"format": {format}})
+}
+
+// ExportBare is Export as JSON without the bytes of files.
+func (c *Client) ExportBare(ctx context.Context, id chat.ID) (io.ReadCloser, error) {
+	return c.export(ctx, id, url.Values{"format": {ExportJSON}, "files": {"false"}})
+}
+
+func (c *Client) export(ctx context.Context, id chat.ID, query url.Values) (io.ReadCloser, error) {
+	req, err := c.request(ctx, http.MethodGet, chatPath(id, "export"), query, nil)
 	if err != nil {
 		return nil, err
 	}
