@@ -158,7 +158,7 @@ type DisconnectInput struct{ ID chat.MCPServerID }
 
 // Disconnect forgets the person's sign-in; without one it does nothing.
 func (r *Room) Disconnect(ctx context.Context, p chat.Principal, in DisconnectInput) (Done, error) {
-	if _, err := r.Get(ctx, p, GetInput{ID: in.ID}); err != nil {
+	if _, err := r.Get(ctx, p, GetInput(in)); err != nil {
 		return Done{}, err
 	}
 	return Done{}, r.o.Store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSecret(kv.MCPUserSecret(in.ID, p.UserID), nil) })
