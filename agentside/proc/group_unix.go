@@ -16,11 +16,18 @@ func signalGroup(group int, kill bool) error {
 	if kill {
 		return syscall.Kill(-group, syscall.SIGKILL)
 	}
-	if err := syscall.Kill(-group, syscall.SIGTERM); err != nil {
+	return terminate(func(signal syscall.Signal) error { return syscall.Kill(-group, signal) })
+}
+
+func terminate(send func(syscall.Signal) error) error {
+	if err := send(syscall.SIGTERM); err != nil {
 		return err
 	}
-	// One that is stopped would take the first signal only when it goes on.
-	return syscall.Kill(-group, syscall.SIGCONT)
+	// One that is stopped would take the first signal only when it goes on. Those that took it at once may be gone by now.
+	if err := send(syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }
 
 // groupLives: somebody of the group still runs. Dead ones that nobody waits for, as where the first process of a container does
