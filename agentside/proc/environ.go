@@ -14,6 +14,9 @@ import (
 // idVariable names the process a child belongs to; what left its group is found by it.
 const idVariable = "HOLDFAST_PROCESS_ID"
 
+// listVariable names the list that the id stands in: what others on this machine started is theirs.
+const listVariable = "HOLDFAST_PROCESS_LIST"
+
 // secret are variables of the appliance that a command must not see: credentials, and what a service manager meant for us.
 var secret = []string{"HOLDFAST_TOKEN", "HOLDFAST_ENROL_TOKEN", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "LISTEN_", "WATCHDOG_"}
 

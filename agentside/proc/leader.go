@@ -28,7 +28,7 @@ func (m *Manager) lead(p *process, argv []string, out *os.File) error {
 
 // leadWith starts it with streams of its own, and with variables beside those of commands.
 func (m *Manager) leadWith(p *process, argv []string, std streams, more []string) error {
-	env := append(environ(runtime.GOOS == "windows", m.opts.Environ, p.scope.confine.Variables, p.req, p.dir), more...)
+	env := append(environ(runtime.GOOS == "windows", m.opts.Environ, p.scope.confine.Variables, p.req, p.dir), append(more, listVariable+"="+m.ledger.name)...)
 	profile := p.profile()
 	p.leader.holds = m.opts.Sandbox.Report(profile)
 	if is := m.opts.Sandbox.Report(chat.ProfileWorkspace).Level; p.req.Level != "" && p.req.Level != is {

@@ -1,6 +1,9 @@
 package proc
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +30,8 @@ type entry struct {
 // machine either.
 type ledger struct {
 	path string
+	// name tells this list from those of other appliances and agents of the machine.
+	name string
 	// mu guards entries.
 	mu      sync.Mutex
 	entries map[string]entry
@@ -35,11 +40,19 @@ type ledger struct {
 }
 
 func newLedger(dir string) *ledger {
-	l := &ledger{entries: map[string]entry{}, turn: make(chan struct{}, 1)}
+	l := &ledger{name: rand.Text(), entries: map[string]entry{}, turn: make(chan struct{}, 1)}
 	if dir != "" {
 		l.path = filepath.Join(dir, "processes.json")
+		sum := sha256.Sum256([]byte(l.path))
+		l.name = hex.EncodeToString(sum[:8])
 	}
 	return l
+}
+
+// carried are ids of a list, as processes carry both.
+type carried struct {
+	list string
+	ids  map[string]bool
 }
 
 type listed struct {
@@ -85,13 +98,13 @@ func (l *ledger) end(id string) error {
 		}
 	}
 	l.mu.Unlock()
-	carried, err := carriedIDs(ended)
+	left, err := carriedIDs(carried{l.name, ended})
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	for id := range ended {
-		if !carried[id] {
+		if !left[id] {
 			delete(l.entries, id)
 		}
 	}

@@ -83,7 +83,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	if len(left) > 0 {
 		m.opts.Log.Info("ending processes that a crash left", "listed", len(left))
-		if err := endOrphans(ctx, left, m.opts.grace); err != nil {
+		if err := endOrphans(ctx, m.ledger.name, left, m.opts.grace); err != nil {
 			return nil, err
 		}
 		if err := m.ledger.clear(); err != nil {

@@ -56,7 +56,7 @@ func newBench(t *testing.T, env ...string) *bench {
 		for _, p := range m.all() {
 			ids[p.req.ID] = true
 		}
-		if left, err := carriers(ids); err != nil || len(left) > 0 {
+		if left, err := carriers(carried{m.ledger.name, ids}); err != nil || len(left) > 0 {
 			t.Errorf("after close: %v %v", left, err)
 		}
 		// Goroutines end a moment after what they signal.
@@ -316,6 +316,22 @@ func TestChatsAreApart(t *testing.T) {
 	}
 }
 
+// TestWhatOthersStartedIsTheirs: another appliance of this machine has a process of the same id; ours ends, and theirs runs on.
+func TestWhatOthersStartedIsTheirs(t *testing.T) {
+	ours, theirs := newBench(t), newBench(t)
+	for _, b := range []*bench{ours, theirs} {
+		b.start(chat.ProcessStart{ID: "same", Command: "echo up; sleep 1000"})
+		b.until("same", "up")
+	}
+	if err := ours.manager.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := theirs.scope.Output(t.Context(), "c1", "same", 0, 0)
+	if err != nil || !out.Running {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // TestSignalReachesTheGroup is of case 48.
 func TestSignalReachesTheGroup(t *testing.T) {
 	b := newBench(t)
@@ -325,7 +341,7 @@ func TestSignalReachesTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.end(info.ID)
-	if left, err := carriers(map[string]bool{info.ID: true}); err != nil || len(left) > 0 {
+	if left, err := carriers(carried{b.manager.ledger.name, map[string]bool{info.ID: true}}); err != nil || len(left) > 0 {
 		t.Error(left, err)
 	}
 	stubborn := b.start(chat.ProcessStart{Command: "trap '' TERM; echo up; while :; do read -t 100 x <> <(:); done"})
@@ -383,7 +399,7 @@ func TestCloseEndsWhatLeftItsGroup(t *testing.T) {
 		setsid bash -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 1; done' >/dev/null 2>&1 &
 		while [ ! -s stubborn ]; do sleep 0.01; done`})
 	b.end(info.ID)
-	if left, err := carriers(map[string]bool{info.ID: true}); err != nil || len(left) < 2 {
+	if left, err := carriers(carried{b.manager.ledger.name, map[string]bool{info.ID: true}}); err != nil || len(left) < 2 {
 		t.Fatal(left, err)
 	}
 }

@@ -85,15 +85,15 @@ func groupRuns(group int) bool {
 	return false
 }
 
-// carriers are the processes whose environment has one of the ids, whatever group they are in.
-func carriers(ids map[string]bool) ([]int, error) {
+// carriers are the processes whose environment has one of the ids of this list, whatever group they are in.
+func carriers(c carried) ([]int, error) {
 	all, err := pids()
 	if err != nil {
 		return nil, err
 	}
 	var some []int
 	for _, pid := range all {
-		if pid != os.Getpid() && ids[carriedID(pid)] {
+		if pid != os.Getpid() && c.by(pid) {
 			some = append(some, pid)
 		}
 	}
@@ -101,51 +101,61 @@ func carriers(ids map[string]bool) ([]int, error) {
 }
 
 // carriedIDs are those of the ids that some process has.
-func carriedIDs(ids map[string]bool) (map[string]bool, error) {
-	left, err := carriers(ids)
-	carried := map[string]bool{}
+func carriedIDs(c carried) (map[string]bool, error) {
+	left, err := carriers(c)
+	some := map[string]bool{}
 	for _, pid := range left {
-		carried[carriedID(pid)] = true
+		id, _ := carriedID(pid)
+		some[id] = true
 	}
-	return carried, err
+	return some, err
 }
 
-// carriedID is "" for processes of others, which we may not look into, and for those that are gone.
-func carriedID(pid int) string {
+// by: the process carries one of the ids, of the same list.
+func (c carried) by(pid int) bool {
+	id, list := carriedID(pid)
+	return c.ids[id] && list == c.list
+}
+
+// carriedID gives the id and the list that a process carries, both "" for those of others, which we may not look into, and those that are gone.
+func carriedID(pid int) (id, list string) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	for v := range bytes.SplitSeq(data, []byte{0}) {
-		if id, ok := bytes.CutPrefix(v, []byte(idVariable+"=")); ok {
-			return string(id)
+		if value, ok := bytes.CutPrefix(v, []byte(idVariable+"=")); ok {
+			id = string(value)
+		}
+		if value, ok := bytes.CutPrefix(v, []byte(listVariable+"=")); ok {
+			list = string(value)
 		}
 	}
-	return ""
+	return id, list
 }
 
 // signalCarrier signals a process that still carries one of the ids once it is held by a handle that no later process can have.
-func signalCarrier(pid int, ids map[string]bool, s syscall.Signal) error {
+func signalCarrier(pid int, c carried, s syscall.Signal) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return err
 	}
 	defer p.Release()
-	if !ids[carriedID(pid)] {
+	if !c.by(pid) {
 		return nil
 	}
 	if err := p.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
 	if s == syscall.SIGTERM {
-		return signalCarrier(pid, ids, syscall.SIGCONT)
+		return signalCarrier(pid, c, syscall.SIGCONT)
 	}
 	return nil
 }
 
 // endOrphans ends what a crash left: groups whose leader is the listed process of this boot by pid and start time, and all that
 // carry a listed id. It asks first and kills after five seconds.
-func endOrphans(ctx context.Context, left []entry, grace time.Duration) error {
+func endOrphans(ctx context.Context, list string, left []entry, grace time.Duration) error {
 	ids := map[string]bool{}
 	var groups []entry
 	for _, e := range left {
@@ -167,13 +177,13 @@ func endOrphans(ctx context.Context, left []entry, grace time.Duration) error {
 				_ = signalGroup(e.PID, kill)
 			}
 		}
-		return endCarriers(ids, kill)
+		return endCarriers(carried{list, ids}, kill)
 	})
 }
 
 // endCarriers signals all that carry an id and says whether there was none.
-func endCarriers(ids map[string]bool, kill bool) (none bool, err error) {
-	left, err := carriers(ids)
+func endCarriers(c carried, kill bool) (none bool, err error) {
+	left, err := carriers(c)
 	if err != nil {
 		return false, fmt.Errorf("look for processes: %w", err)
 	}
@@ -183,7 +193,7 @@ func endCarriers(ids map[string]bool, kill bool) (none bool, err error) {
 	}
 	var errs []error
 	for _, pid := range left {
-		errs = append(errs, signalCarrier(pid, ids, signal))
+		errs = append(errs, signalCarrier(pid, c, signal))
 	}
 	return len(left) == 0, errors.Join(errs...)
 }
@@ -218,5 +228,5 @@ func (m *Manager) endEscapedOf(ctx context.Context, ids map[string]bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return until(ctx, m.opts.grace, func(kill bool) (bool, error) { return endCarriers(ids, kill) })
+	return until(ctx, m.opts.grace, func(kill bool) (bool, error) { return endCarriers(carried{m.ledger.name, ids}, kill) })
 }
