@@ -249,7 +249,7 @@ func TestIntents(t *testing.T) {
 		chromedp.Reload(), chromedp.WaitReady("#composer-text", chromedp.ByQuery),
 		chromedp.Poll(`document.querySelector('#composer-text').value==='refuse this'`, nil),
 		// approval, queue, stop
-		chromedp.Evaluate(`document.querySelector('[data-form="decision=deny"]').click()`, nil), l.posted(t, "/gallery/approve decision=deny"),
+		chromedp.Evaluate(`document.querySelector('#transcript button[name=decision][value=deny]').click()`, nil), l.posted(t, "/gallery/approve decision=deny"),
 		chromedp.Evaluate(`document.querySelector('#q-31 [aria-label=Remove]').click()`, nil), l.posted(t, "/chats/1/queue/31/delete"),
 		chromedp.Evaluate(`document.querySelector('#q-31 [aria-label="Send now"]').click()`, nil), l.posted(t, "/chats/1/queue/31/promote"),
 		chromedp.Evaluate(`document.querySelector('#q-31 [aria-label=Edit]').click()`, nil), l.posted(t, "/chats/1/queue/31/edit"),
