@@ -48,8 +48,6 @@ type Far struct {
 type far struct {
 	Far
 	jobs chan chat.Notice
-	// making lets one make the keys.
-	making sync.Mutex
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -114,26 +112,17 @@ type vapid struct {
 
 // keys gives the VAPID keys, made when they are needed first.
 func (f *far) keys(ctx context.Context) (public string, private chat.Secret, err error) {
-	f.making.Lock()
-	defer f.making.Unlock()
 	var v vapid
 	var found bool
 	err = f.Store.View(ctx, func(tx *kv.Tx) (err error) {
 		found, err = tx.Site(vapidKey, &v)
 		return err
 	})
+	if err == nil && !found {
+		v, err = f.makeKeys(ctx)
+	}
 	if err != nil {
 		return "", chat.Secret{}, err
-	}
-	if !found {
-		made, public, err := webpush.GenerateVAPIDKeys()
-		if err != nil {
-			return "", chat.Secret{}, err
-		}
-		v = vapid{Public: public, Sealed: f.Key.Seal(vapidKey, chat.NewSecret(made))}
-		if err := f.Store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(vapidKey, v) }); err != nil {
-			return "", chat.Secret{}, err
-		}
 	}
 	private, err = f.Key.Open(vapidKey, v.Sealed)
 	if err != nil {
@@ -141,6 +130,26 @@ func (f *far) keys(ctx context.Context) (public string, private chat.Secret, err
 	}
 	f.Known(private)
 	return v.Public, private, nil
+}
+
+// makeKeys stores new keys, unless another has done so first: then it gives those.
+func (f *far) makeKeys(ctx context.Context) (vapid, error) {
+	made, public, err := webpush.GenerateVAPIDKeys()
+	if err != nil {
+		return vapid{}, err
+	}
+	var v vapid
+	err = f.Store.Update(ctx, func(tx *kv.Tx) error {
+		v = vapid{}
+		found, err := tx.Site(vapidKey, &v)
+		if err != nil || found {
+			return err
+		}
+		// Sealed here, so that a change of the appliance's key finds it.
+		v = vapid{Public: public, Sealed: f.Key.Seal(vapidKey, chat.NewSecret(made))}
+		return tx.PutSite(vapidKey, v)
+	})
+	return v, err
 }
 
 // address is what is sealed of a subscription: where it is sent, and with which keys.
