@@ -38,13 +38,12 @@ func (r *Room) discover(ctx context.Context, address string) (endpoints, error) 
 	if err != nil || from.Host == "" || from.Scheme != "https" && from.Scheme != "http" {
 		return endpoints{}, noSignIn("The server names an authorisation server that is no address.")
 	}
-	var found struct {
-		Issuer  string   `json:"issuer"`
-		Auth    string   `json:"authorization_endpoint"`
-		Token   string   `json:"token_endpoint"`
-		Methods []string `json:"code_challenge_methods_supported"`
-	}
 	for _, at := range append(wellKnown(from, "oauth-authorization-server"), wellKnown(from, "openid-configuration")...) {
+		var found struct {
+			Issuer string `json:"issuer"`
+			Auth   string `json:"authorization_endpoint"`
+			Token  string `json:"token_endpoint"`
+		}
 		if r.metadata(ctx, at, &found) != nil || found.Auth == "" || found.Token == "" {
 			continue
 		}

@@ -143,7 +143,7 @@ func (r *Room) Finish(ctx context.Context, in FinishInput) error {
 		if err != nil {
 			return err
 		}
-		if s.Version != a.version || !s.Enabled && s.AuthType != chat.MCPAuthOAuth2 {
+		if s.Version != a.version || s.AuthType != chat.MCPAuthOAuth2 {
 			return &chat.Error{Kind: chat.KindWrongState, Message: "The MCP server was changed meanwhile.", Detail: "Begin again."}
 		}
 		if _, there, err := tx.User(a.user); err != nil || !there {

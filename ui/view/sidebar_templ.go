@@ -1075,7 +1075,7 @@ func SettingsNav(here string, s ServerNote) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = settingsLink("/notifications", "Notifications", "i-eye", here).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = settingsLink("/notifications", "Notifications", "i-comment", here).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
