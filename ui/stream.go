@@ -82,11 +82,9 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 	if err := reader.whole(ctx, v); err != nil {
 		return
 	}
-	if reader.listed > listed {
-		// The page has asked for more than its document held.
-		if err := reader.list(ctx); err != nil {
-			return
-		}
+	// What changed between the page's document and this stream woke nobody.
+	if err := reader.list(ctx); err != nil {
+		return
 	}
 	err = reader.follow(ctx, wakes{chat: watch.C, list: list.C, spaces: spaces.C})
 	if err != nil && ctx.Err() == nil {
