@@ -40,7 +40,7 @@ func render(src string, from int, done bool) []Block {
 		piece := src[sp.start:max(sp.start, sp.end)]
 		switch {
 		case !sp.code && open:
-			b.HTML = Markdown(hold(piece))
+			b.HTML = Markdown(settle(hold(piece)))
 		case !sp.code:
 			b.HTML = Markdown(piece)
 		case open:
@@ -65,6 +65,10 @@ func hold(piece string) string {
 	}
 	// The begin of a list's next item would make a heading of the line above.
 	if (last == "-" || last == "--" || last == "=") && strings.TrimSpace(end[:at]) != "" {
+		return piece[:at]
+	}
+	// So would the number of a list's next item be read as the end of the item above.
+	if at > 0 && startsList(piece) && last != "" && mayContinueList(last) {
 		return piece[:at]
 	}
 	start, lines := at, 0
