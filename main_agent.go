@@ -137,7 +137,7 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 		return err
 	}
 	if level, reason := box.Level(); reason != "" {
-		log.Info("commands are not fully confined", "level", level, "reason", reason)
+		log.Info("commands are not fully confined", chat.LogLevel, level, chat.LogReason, reason)
 	}
 	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Sandbox: box, Log: log, Environ: append(os.Environ(), "HOLDFAST_AGENT_URL="+local.url)})
 	if err != nil {
@@ -284,7 +284,7 @@ func watchContext(state, dir, boot string, log *slog.Logger) (files *wctx.Manage
 	running.Go(func() {
 		// Its only other error is that of a context which does not end.
 		if err := files.Run(context.Background()); err != nil {
-			log.Error("the context is not watched", "error", err)
+			log.Error("the context is not watched", chat.LogError, err)
 		}
 	})
 	files.SetReady()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"holdfast/engine/chat"
 )
 
 // notifyManager tells the service manager that the Agent is ready, and then, a third of its interval apart, that it is alive: its API
@@ -14,12 +16,12 @@ import (
 func notifyManager(api http.Handler, log *slog.Logger) (end func()) {
 	say := func(state string) {
 		if _, err := daemon.SdNotify(false, state); err != nil {
-			log.Warn("the service manager was not told", "state", state, "error", err)
+			log.Warn("the service manager was not told", chat.LogState, state, chat.LogError, err)
 		}
 	}
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		log.Warn("the watchdog of the service manager cannot be read", "error", err)
+		log.Warn("the watchdog of the service manager cannot be read", chat.LogError, err)
 	}
 	say(daemon.SdNotifyReady)
 	ctx, cancel := context.WithCancel(context.Background())

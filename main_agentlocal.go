@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/agentside/wctx"
+	"holdfast/engine/chat"
 	"holdfast/ui/cli"
 	"holdfast/ui/gate"
 )
@@ -60,12 +61,12 @@ func (b *beside) serve(files *wctx.Manager, log *slog.Logger) (end func()) {
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := server.Serve(b.listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("commands beside the agent cannot reach it any more", "error", err)
+			log.Error("commands beside the agent cannot reach it any more", chat.LogError, err)
 		}
 	})
 	return func() {
 		if err := server.Close(); err != nil {
-			log.Warn("the local API did not close", "error", err)
+			log.Warn("the local API did not close", chat.LogError, err)
 		}
 		serving.Wait()
 	}

@@ -239,7 +239,7 @@ func (h *house) greet(ctx context.Context, url string, stdout io.Writer) (asked 
 // is printed, so that a machine without a browser is no failure.
 func (h *house) open(ctx context.Context, url string) {
 	if err := cli.OpenBrowser(ctx, url); err != nil && ctx.Err() == nil {
-		h.log.Debug("the browser was not opened", "error", err)
+		h.log.Debug("the browser was not opened", chat.LogError, err)
 	}
 }
 

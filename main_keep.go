@@ -56,7 +56,7 @@ func (k *keeper) run(ctx context.Context) {
 func (k *keeper) sweep(ctx context.Context) {
 	gone, err := k.store.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
-		k.log.Warn("the store could not be swept", "error", err)
+		k.log.Warn("the store could not be swept", chat.LogError, err)
 	}
 	k.swept(ctx, gone)
 }
@@ -73,7 +73,7 @@ func (k *keeper) scrub(ctx context.Context, last chat.ID) chat.ID {
 		last, _, err = k.store.Scrub(ctx, last)
 	}
 	if err != nil && ctx.Err() == nil {
-		k.log.Warn("the store could not be scrubbed", "error", err)
+		k.log.Warn("the store could not be scrubbed", chat.LogError, err)
 	}
 	return last
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/engine/chat"
 	"holdfast/ui/cli"
 	"holdfast/ui/gate"
 )
@@ -25,8 +26,6 @@ const (
 	longestAttr = 1 << 10
 	// keepCrashes is how many crash files are kept.
 	keepCrashes = 20
-	// stackKey is the attribute that makes a crash file of a line.
-	stackKey = "stack"
 )
 
 // newLogger writes text with short times on a terminal, JSON with the journal's priorities where the journal reads it, and JSON
@@ -153,7 +152,7 @@ func (h crashHandler) Handle(ctx context.Context, r slog.Record) error {
 	stack, line := "", slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	var about strings.Builder
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == stackKey {
+		if a.Key == chat.LogStack {
 			stack = a.Value.String()
 			return true
 		}
@@ -165,10 +164,10 @@ func (h crashHandler) Handle(ctx context.Context, r slog.Record) error {
 		return h.Handler.Handle(ctx, r)
 	}
 	name, err := writeCrash(h.dir, r.Time, fmt.Sprintf("%s %s\n%s\n%s\n%s", r.Time.Format(time.RFC3339), version, r.Message, &about, stack))
-	line.AddAttrs(slog.String("crash_file", name))
+	line.AddAttrs(slog.String(chat.LogCrashFile, name))
 	if err != nil {
 		// Without its file the line keeps the stack, or at least its beginning.
-		line.AddAttrs(slog.String("crash_error", err.Error()), slog.String(stackKey, stack))
+		line.AddAttrs(slog.String(chat.LogCrashError, err.Error()), slog.String(chat.LogStack, stack))
 	}
 	return h.Handler.Handle(ctx, line)
 }
@@ -218,7 +217,7 @@ func watchCrash(dir string, log *slog.Logger) error {
 		if err := os.Rename(last, name); err != nil {
 			return err
 		}
-		log.Error("the process before this one crashed", "crash_file", name)
+		log.Error("the process before this one crashed", chat.LogCrashFile, name)
 		if err := pruneCrashes(dir); err != nil {
 			return err
 		}

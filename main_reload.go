@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"holdfast/engine/chat"
 	"holdfast/engine/outbound"
 	"holdfast/kv"
 	"holdfast/ui/api/client"
@@ -103,7 +104,7 @@ func (l *live) reload(ctx context.Context) {
 		err = l.server.connect(next.ollama)
 	}
 	if err != nil {
-		l.log.Warn("the configuration file was read again and not taken; the old values stay", "error", err)
+		l.log.Warn("the configuration file was read again and not taken; the old values stay", chat.LogError, err)
 		return
 	}
 	l.level.Set(level)
@@ -124,7 +125,7 @@ func (l *live) reload(ctx context.Context) {
 			later = append(later, was.Key)
 		}
 	}
-	l.log.Info("the configuration file was read again", "after_a_restart", strings.Join(later, ", "))
+	l.log.Info("the configuration file was read again", chat.LogAfterARestart, strings.Join(later, ", "))
 }
 
 // withoutUser takes a name and a password out of an address.

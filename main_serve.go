@@ -254,7 +254,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	hidden := newSecrets()
 	log = hidden.log(log)
 	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
-		log.Warn("variables that nothing reads", "names", strings.Join(unknown, ", "))
+		log.Warn("variables that nothing reads", chat.LogNames, strings.Join(unknown, ", "))
 	}
 	if err := kv.PrepareDir(o.data, o.networkFS); err != nil {
 		return err
@@ -288,7 +288,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		return err
 	}
 	if level, reason := box.Level(); reason != "" {
-		log.Info("commands are not fully confined", "level", level, "reason", reason)
+		log.Info("commands are not fully confined", chat.LogLevel, level, chat.LogReason, reason)
 	}
 	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, MayCall: o.live.mayClone, ContextRoots: o.reach.turns.contextRoots, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
 		Dial: dialServers(o.live.outbound.Client(outbound.Purpose{Name: "MCP server of a workspace", Stream: true}))})
@@ -363,10 +363,10 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	}
 	url := "http://" + listeners[0].Addr().String()
 	if err := lock.SetAddress(url); err != nil {
-		h.log.Warn("the lock file does not name the address", "error", err)
+		h.log.Warn("the lock file does not name the address", chat.LogError, err)
 	}
 	if asked, err := h.greet(ctx, url, stdout); err != nil {
-		h.log.Warn("no login link was printed", "error", err)
+		h.log.Warn("no login link was printed", chat.LogError, err)
 	} else if asked && !o.noOpen && cli.IsTerminal(stdout) {
 		// A browser may stay with the command that opened it.
 		kept.Go(func() { h.open(base, url) })

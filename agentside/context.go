@@ -187,7 +187,7 @@ func (l *living) start(c *contexts) {
 		if !c.goes(func() {
 			// Its only error is that of a context which does not end.
 			if err := l.manager.Run(context.Background()); err != nil && !c.ended() {
-				c.log.Error("the context of a workspace is not watched", "workspace", l.id, "error", err)
+				c.log.Error("the context of a workspace is not watched", chat.LogWorkspace, l.id, chat.LogError, err)
 			}
 		}) {
 			l.manager.Close()
@@ -221,8 +221,8 @@ func (l *living) push(c *contexts, sink chat.AgentSink) {
 			return sink.Push(ctx, l.id, s, initial)
 		}
 		c.goes(func() {
-			if err := wctx.Push(context.Background(), l.manager, send, wctx.PushOptions{Log: c.log.With("workspace", l.id)}); err != nil {
-				c.log.Error("the context of a workspace is not handed on", "workspace", l.id, "error", err)
+			if err := wctx.Push(context.Background(), l.manager, send, wctx.PushOptions{Log: c.log.With(chat.LogWorkspace, l.id)}); err != nil {
+				c.log.Error("the context of a workspace is not handed on", chat.LogWorkspace, l.id, chat.LogError, err)
 			}
 		})
 	})

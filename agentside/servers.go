@@ -16,7 +16,7 @@ func (w *Workspaces) Serve(id chat.WorkspaceID, dir string, changed func()) *ser
 		return nil
 	}
 	return server.New(server.Options{Dir: dir, Keep: filepath.Join(w.own.state, "servers", filepath.Base(string(id))+".json"), Key: w.contexts.options.Key,
-		Environ: proc.Inherited(w.environ), Dial: w.dial, Changed: changed, Log: w.contexts.log.With("workspace", id), Now: w.now,
+		Environ: proc.Inherited(w.environ), Dial: w.dial, Changed: changed, Log: w.contexts.log.With(chat.LogWorkspace, id), Now: w.now,
 		Start: func(l server.Launch) (*server.Process, error) {
 			now := w.opened(id)
 			if now == nil {

@@ -168,7 +168,7 @@ func (e *Engine) loadFiles(ctx context.Context, in prompt.Input) (map[string]pro
 		}
 		data, err := e.fileBytes(f.File)
 		if err != nil {
-			e.log.Warn("an attached file cannot be read", "chat", in.Chat.ID, "file", f.ID, "error", err)
+			e.log.Warn("an attached file cannot be read", chat.LogChat, in.Chat.ID, chat.LogFile, f.ID, chat.LogError, err)
 			continue
 		}
 		out[p.FileID] = prompt.Attach(f.MediaType, data)

@@ -115,7 +115,7 @@ func (e *Engine) readDiffs(ctx context.Context) {
 		for space, chats := range e.feed.diffs.take() {
 			if err := e.readDiff(ctx, space, chats); err != nil && ctx.Err() == nil {
 				e.feed.diffs.forget(space)
-				e.log.InfoContext(ctx, "what a workspace differs from its last commit is not known", "workspace", space, "error", err)
+				e.log.InfoContext(ctx, "what a workspace differs from its last commit is not known", chat.LogWorkspace, space, chat.LogError, err)
 			}
 		}
 	}

@@ -137,7 +137,7 @@ func (e *Engine) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (
 		}
 		if err := e.ports.forget(c.ID); err != nil {
 			// The Chat is gone all the same; what is left of its processes' output goes with the next sweep.
-			e.log.Warn("files of a deleted chat were left", "chat", c.ID, "error", err)
+			e.log.Warn("files of a deleted chat were left", chat.LogChat, c.ID, chat.LogError, err)
 		}
 	}
 	return Done{}, nil

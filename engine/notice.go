@@ -52,7 +52,7 @@ func (r *run) restsStill() bool {
 		return err
 	})
 	if err != nil {
-		r.e.log.Warn("it is not known whether a turn is still worth a notice, so there is none", "chat", r.id, "error", err)
+		r.e.log.Warn("it is not known whether a turn is still worth a notice, so there is none", chat.LogChat, r.id, chat.LogError, err)
 	}
 	return rests && err == nil
 }

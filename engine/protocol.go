@@ -36,7 +36,7 @@ func (r *run) without(present, other string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	if err := r.e.ports.foundTools(ctx, r.t.config.ID, other); err != nil {
-		r.e.log.Warn("how the model calls tools could not be kept", "model", r.t.config.Model, "error", err)
+		r.e.log.Warn("how the model calls tools could not be kept", chat.LogModel, r.t.config.Model, chat.LogError, err)
 	}
 	return true
 }

@@ -138,7 +138,7 @@ func (e *Engine) writeBack(ctx context.Context, ws chat.Workspace, to *chat.Chec
 	}
 	w, err := ws.Files().Write(ctx, req)
 	if err != nil {
-		e.log.InfoContext(ctx, "a file was not restored", "path", to.Path, "error", err)
+		e.log.InfoContext(ctx, "a file was not restored", chat.LogPath, to.Path, chat.LogError, err)
 		return "", false, nil
 	}
 	return w.Hash, true, nil

@@ -105,7 +105,7 @@ func (e *Engine) nextOf(ctx context.Context, c chat.Chat) *chat.Request {
 		e.histories.put(&c, r.t.history)
 	}
 	if err != nil {
-		e.log.Info("the next request of a chat could not be made", "chat", c.ID, "error", err)
+		e.log.Info("the next request of a chat could not be made", chat.LogChat, c.ID, chat.LogError, err)
 		return nil
 	}
 	req, fits := r.nextRequest(outcome{})

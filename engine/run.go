@@ -89,7 +89,7 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 func (r *run) guarded(c *chat.Chat) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.e.log.Error("a turn panicked", "chat", r.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.e.log.Error("a turn panicked", chat.LogChat, r.id, chat.LogPanic, fmt.Sprint(p), chat.LogStack, string(debug.Stack()))
 			err = internalError(fmt.Errorf("panic: %v", p))
 		}
 	}()
@@ -220,7 +220,7 @@ func (r *run) end(err error) {
 		return
 	case cause == chat.CauseInterrupted:
 		if err != nil && !errors.As(err, new(chat.Cause)) {
-			r.e.log.Info("a turn failed while it was interrupted", "chat", r.id, "error", err)
+			r.e.log.Info("a turn failed while it was interrupted", chat.LogChat, r.id, chat.LogError, err)
 		}
 		err = r.finishInterrupted()
 	case cause == chat.CauseShutdown:
@@ -228,12 +228,12 @@ func (r *run) end(err error) {
 	case err != nil:
 		failure := turnError(err)
 		r.e.meters.errors.Inc(string(failure.Kind))
-		r.e.log.Warn("a turn failed", "chat", r.id, "kind", failure.Kind, "error", err)
+		r.e.log.Warn("a turn failed", chat.LogChat, r.id, chat.LogKind, failure.Kind, chat.LogError, err)
 		err = r.finish(ctx, chat.Event{Kind: chat.Fail}, "error", failure)
 	}
 	if err != nil && !errors.Is(err, errFenced) {
 		// The lease stays; the sweep recovers the Chat from its checkpoints.
-		r.e.log.Error("a turn could not be ended", "chat", r.id, "error", err)
+		r.e.log.Error("a turn could not be ended", chat.LogChat, r.id, chat.LogError, err)
 	}
 }
 

@@ -184,16 +184,16 @@ func (r *runner) loop() {
 			return
 		case <-sweep.C:
 			if err := r.e.sweep(r.ctx); err != nil && r.ctx.Err() == nil {
-				r.e.log.Error("sweep for chats without a runner failed", "error", err)
+				r.e.log.Error("sweep for chats without a runner failed", chat.LogError, err)
 			}
 		case <-r.wakes:
 		case <-poll.C:
 		}
 		if err := r.e.endLate(r.ctx); err != nil && r.ctx.Err() == nil {
-			r.e.log.Error("late calls could not be answered", "error", err)
+			r.e.log.Error("late calls could not be answered", chat.LogError, err)
 		}
 		if err := r.takePending(); err != nil && r.ctx.Err() == nil {
-			r.e.log.Error("looking for pending chats failed", "error", err)
+			r.e.log.Error("looking for pending chats failed", chat.LogError, err)
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (r *runner) acquireAndRun(id chat.ID) {
 	if err != nil {
 		var refused *chat.Error
 		if !errors.As(err, &refused) && r.ctx.Err() == nil {
-			r.e.log.Error("acquiring a chat failed", "chat", id, "error", err)
+			r.e.log.Error("acquiring a chat failed", chat.LogChat, id, chat.LogError, err)
 		}
 		return
 	}

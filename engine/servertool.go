@@ -34,7 +34,7 @@ func (r *run) addServers() error {
 		return context.Cause(r.ctx)
 	}
 	if err != nil {
-		r.e.log.Warn("the MCP servers of a workspace were not looked at again", "chat", r.id, "error", err)
+		r.e.log.Warn("the MCP servers of a workspace were not looked at again", chat.LogChat, r.id, chat.LogError, err)
 	}
 	var tools []chat.Tool
 	for _, s := range all {

@@ -34,7 +34,7 @@ func (e *Engine) small(ctx context.Context, own chat.ModelConfig, first ...chat.
 		return err
 	})
 	if err != nil {
-		e.log.Warn("the model of a small job could not be chosen", "error", err)
+		e.log.Warn("the model of a small job could not be chosen", chat.LogError, err)
 		return mine
 	}
 	if len(candidates) == 0 {

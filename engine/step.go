@@ -214,12 +214,12 @@ func (r *run) halved() bool {
 	}
 	tokens, halved, err := r.e.ports.halveWindow(r.ctx, r.t.config.ID)
 	if err != nil {
-		r.e.log.Warn("the window could not be halved", "chat", r.id, "error", err)
+		r.e.log.Warn("the window could not be halved", chat.LogChat, r.id, chat.LogError, err)
 	}
 	if !halved || err != nil {
 		return false
 	}
-	r.e.log.Warn("the model did not fit into memory; its window is halved", "model", r.t.config.Model, "window", tokens)
+	r.e.log.Warn("the model did not fit into memory; its window is halved", chat.LogModel, r.t.config.Model, chat.LogWindow, tokens)
 	r.t.window = int(tokens)
 	r.t.config.Options.NumCtx = int(tokens)
 	r.t.chat.Used = chat.ContextUse{}

@@ -79,7 +79,7 @@ type made struct {
 func (e *Engine) keepTitle(c *chat.Chat, config chat.ModelConfig, m made) {
 	if m.err != nil {
 		e.meters.quick.Inc("title", "error")
-		e.log.Info("no title was made", "chat", c.ID, "error", m.err)
+		e.log.Info("no title was made", chat.LogChat, c.ID, chat.LogError, m.err)
 	} else {
 		e.meters.quick.Inc("title", "ok")
 	}
@@ -96,7 +96,7 @@ func (e *Engine) keepTitle(c *chat.Chat, config chat.ModelConfig, m made) {
 			return tx.PutUsage(usage)
 		}})
 	if err != nil && e.runner.ctx.Err() == nil {
-		e.log.Warn("a title could not be stored", "chat", c.ID, "error", err)
+		e.log.Warn("a title could not be stored", chat.LogChat, c.ID, chat.LogError, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (r *run) summariseTurn() (line string, tried bool) {
 	result := "ok"
 	if err != nil {
 		result = "error"
-		r.e.log.Info("no summary of a turn was made", "chat", r.id, "error", err)
+		r.e.log.Info("no summary of a turn was made", chat.LogChat, r.id, chat.LogError, err)
 	}
 	r.e.meters.quick.Inc("summary", result)
 	if line == "" && reply.Usage.InputTokens == nil {
@@ -74,7 +74,7 @@ func (r *run) summariseTurn() (line string, tried bool) {
 			return tx.PutUsage(usage)
 		}})
 	if err != nil && r.e.runner.ctx.Err() == nil {
-		r.e.log.Warn("a summary of a turn could not be stored", "chat", r.id, "error", err)
+		r.e.log.Warn("a summary of a turn could not be stored", chat.LogChat, r.id, chat.LogError, err)
 	}
 	if line == "" {
 		line = first
@@ -90,7 +90,7 @@ func (r *run) summarised() (wanted bool) {
 		return err
 	})
 	if err != nil && r.e.runner.ctx.Err() == nil {
-		r.e.log.Warn("the settings of turn summaries could not be read, so no model is asked", "chat", r.id, "error", err)
+		r.e.log.Warn("the settings of turn summaries could not be read, so no model is asked", chat.LogChat, r.id, chat.LogError, err)
 	}
 	return wanted && err == nil
 }

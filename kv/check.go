@@ -61,15 +61,15 @@ func (s *Store) finishCheck(ctx context.Context, db *bolt.DB, found []Damage, de
 // checkAtStart runs before the committer does. A broken structure stops the start; damaged records do not.
 func (s *Store) checkAtStart(ctx, background context.Context) error {
 	if s.size() > copyAtStart {
-		s.log.Warn("the store was not closed cleanly; it is checked while it serves", "bytes", s.size())
+		s.log.Warn("the store was not closed cleanly; it is checked while it serves", chat.LogBytes, s.size())
 		s.end.checks.Go(func() {
 			if _, err := s.checkCopy(background, false); err != nil && background.Err() == nil {
-				s.log.Error("check after an unclean stop", "error", err)
+				s.log.Error("check after an unclean stop", chat.LogError, err)
 			}
 		})
 		return nil
 	}
-	s.log.Info("the store was not closed cleanly; checking it", "bytes", s.size())
+	s.log.Info("the store was not closed cleanly; checking it", chat.LogBytes, s.size())
 	structure := checkStructure(s.db)
 	if len(structure) > 0 {
 		return &DamageError{structure[0]}

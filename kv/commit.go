@@ -364,7 +364,7 @@ func (c *committer) runOne(cl *call, sh *shared, revocable bool) (wrote bool) {
 	}
 	if d := time.Since(start); d > writeBudget {
 		c.s.gauges.slowWrites.Add(1)
-		c.s.log.Warn("slow write function", "function", functionName(cl.fn), "duration", d)
+		c.s.log.Warn("slow write function", chat.LogFunction, functionName(cl.fn), chat.LogDuration, d)
 	}
 	if revocable && cl.err != nil && !sh.broken {
 		if err := sh.rollback(); err != nil {
@@ -438,7 +438,7 @@ func (c *committer) setHealth(state, reason string) {
 		c.s.log.Info("the store takes writes again")
 		return
 	}
-	c.s.log.Error("the store does not take writes", "state", state, "reason", reason)
+	c.s.log.Error("the store does not take writes", chat.LogState, state, chat.LogReason, reason)
 }
 
 // runProbe tries a commit that needs room, and lifts no_space when it goes through.

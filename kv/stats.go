@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"holdfast/engine/chat"
 )
 
 const (
@@ -124,7 +126,7 @@ func (d *damages) add(x Damage) {
 	}
 	d.mu.Unlock()
 	if !known {
-		d.log.Error("damaged record", "noun", x.Noun, "chat", x.Chat, "message", x.Message, "key", x.Key, "reason", x.Reason)
+		d.log.Error("damaged record", chat.LogNoun, x.Noun, chat.LogChat, x.Chat, chat.LogMessage, x.Message, chat.LogKey, x.Key, chat.LogReason, x.Reason)
 	}
 }
 

@@ -213,7 +213,7 @@ func (s *Store) View(ctx context.Context, fn func(*Tx) error) error {
 	err := s.view(fn)
 	if d := time.Since(start); d > readBudget {
 		s.gauges.slowReads.Add(1)
-		s.log.Warn("slow read transaction", "function", functionName(fn), "duration", d)
+		s.log.Warn("slow read transaction", chat.LogFunction, functionName(fn), chat.LogDuration, d)
 	}
 	s.note(err)
 	return err

@@ -85,7 +85,7 @@ func (s *Site) modelOptions(ctx context.Context, p chat.Principal, v engine.View
 func (s *Site) modelChoices(ctx context.Context, p chat.Principal, chosen chat.ModelConfigID) []view.Option {
 	list, err := s.models.List(ctx, p, model.ListInput{})
 	if err != nil {
-		s.log.WarnContext(ctx, "the model configs could not be listed", "error", err)
+		s.log.WarnContext(ctx, "the model configs could not be listed", chat.LogError, err)
 		return nil
 	}
 	var out []view.Option
@@ -100,7 +100,7 @@ func (s *Site) modelChoices(ctx context.Context, p chat.Principal, chosen chat.M
 func (s *Site) spaceOptions(ctx context.Context, p chat.Principal, chosen chat.WorkspaceID) []view.Option {
 	list, err := s.workspaces.List(ctx, p, workspace.ListInput{})
 	if err != nil {
-		s.log.WarnContext(ctx, "the workspaces could not be listed", "error", err)
+		s.log.WarnContext(ctx, "the workspaces could not be listed", chat.LogError, err)
 		return nil
 	}
 	out := []view.Option{{Value: "", Label: "No folder", Selected: chosen == ""}}

@@ -69,7 +69,7 @@ func (s *Site) placeContext(ctx context.Context, p chat.Principal, id chat.Works
 func (s *Site) chatContext(ctx context.Context, p chat.Principal, c *chat.Chat) view.Context {
 	v, err := s.o.Contexts.Chat(ctx, p, snapshot.ChatInput{ID: c.ID})
 	if err != nil {
-		s.log.WarnContext(ctx, "the context could not be read", "chat", c.ID, "error", err)
+		s.log.WarnContext(ctx, "the context could not be read", chat.LogChat, c.ID, chat.LogError, err)
 		return view.Context{ChatID: string(c.ID), Workspace: string(c.WorkspaceID), Fixed: true,
 			Banners: []view.Banner{{Title: "The context could not be read", Text: sentence(err)}}}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"holdfast/engine/chat"
 	"holdfast/ui/gate"
 	"holdfast/ui/static"
 	"holdfast/ui/view"
@@ -26,7 +27,7 @@ func (s *Site) document(w http.ResponseWriter, r *http.Request, status int, c te
 	p := gate.Principal(r.Context())
 	if err := c.Render(view.SeenBy(r.Context(), view.Viewer{Name: p.Name, Admin: p.Admin()}), &b); err != nil {
 		if r.Context().Err() == nil {
-			s.log.ErrorContext(r.Context(), "a page could not be rendered", "error", err)
+			s.log.ErrorContext(r.Context(), "a page could not be rendered", chat.LogError, err)
 		}
 		http.Error(w, "The page could not be made; the log says why.", http.StatusInternalServerError)
 		return
@@ -43,7 +44,7 @@ func (s *Site) document(w http.ResponseWriter, r *http.Request, status int, c te
 	}
 	w.WriteHeader(status)
 	if _, err := w.Write(body); err != nil && r.Context().Err() == nil {
-		s.log.DebugContext(r.Context(), "a page was not written whole", "error", err)
+		s.log.DebugContext(r.Context(), "a page was not written whole", chat.LogError, err)
 	}
 }
 
@@ -60,7 +61,7 @@ func packDocument(body []byte) ([]byte, error) {
 // body writes a page whose head is sent already.
 func (s *Site) body(w http.ResponseWriter, r *http.Request, c templ.Component) {
 	if err := c.Render(r.Context(), w); err != nil && r.Context().Err() == nil {
-		s.log.DebugContext(r.Context(), "a page was not written whole", "error", err)
+		s.log.DebugContext(r.Context(), "a page was not written whole", chat.LogError, err)
 	}
 }
 

@@ -82,7 +82,7 @@ type proposed struct {
 func (s *Site) data(w http.ResponseWriter, r *http.Request, out any) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(out); err != nil {
-		s.log.DebugContext(r.Context(), "a reader left before the answer was out", "error", err)
+		s.log.DebugContext(r.Context(), "a reader left before the answer was out", chat.LogError, err)
 	}
 }
 

@@ -208,7 +208,7 @@ func (s *Site) LoginPage(w http.ResponseWriter, r *http.Request, state gate.Logi
 func (s *Site) StreamAway(w http.ResponseWriter, r *http.Request) {
 	err := openFrames(w).send(r.Context(), patch{selector: "#toasts", mode: "append", html: view.Leave("/login")})
 	if err != nil && r.Context().Err() == nil {
-		s.log.DebugContext(r.Context(), "a page was not led to the sign-in", "error", err)
+		s.log.DebugContext(r.Context(), "a page was not led to the sign-in", chat.LogError, err)
 	}
 }
 

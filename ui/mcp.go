@@ -230,7 +230,7 @@ func (s *Site) mcpList(w http.ResponseWriter, r *http.Request, besides ...templ.
 func (s *Site) mcpOptions(ctx context.Context, p chat.Principal, chosen []string, fresh bool) []view.MCPOption {
 	list, err := s.o.MCP.List(ctx, p, mcp.ListInput{})
 	if err != nil {
-		s.log.WarnContext(ctx, "the MCP servers could not be listed", "error", err)
+		s.log.WarnContext(ctx, "the MCP servers could not be listed", chat.LogError, err)
 		return nil
 	}
 	var out []view.MCPOption

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"holdfast/engine/chat"
 	"holdfast/engine/notice"
 	"holdfast/ui/gate"
 )
@@ -55,7 +56,7 @@ func (s *Site) notices(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if ctx.Err() == nil {
-		s.log.DebugContext(ctx, "a stream of notices ended", "error", err)
+		s.log.DebugContext(ctx, "a stream of notices ended", chat.LogError, err)
 	}
 }
 

@@ -214,6 +214,6 @@ func (s *Site) runRequest(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="request-`+got.Run.ID+`.json"`)
 	if _, err := w.Write([]byte(got.Texts.Request)); err != nil && r.Context().Err() == nil {
-		s.log.DebugContext(r.Context(), "a request was not written whole", "error", err)
+		s.log.DebugContext(r.Context(), "a request was not written whole", chat.LogError, err)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 	}
 	err = reader.follow(ctx, wakes{chat: watch.C, list: list.C, spaces: spaces.C})
 	if err != nil && ctx.Err() == nil {
-		s.log.DebugContext(ctx, "a chat stream ended", "error", err)
+		s.log.DebugContext(ctx, "a chat stream ended", chat.LogError, err)
 	}
 }
 
@@ -105,7 +105,7 @@ func endStream(w http.ResponseWriter, r *http.Request, err error) {
 // seen moves the read mark. It is worth no failure of the stream.
 func (s *Site) seen(ctx context.Context, p chat.Principal, id chat.ID) {
 	if _, err := s.chats.Seen(ctx, p, engine.SeenInput{ChatID: id}); err != nil && ctx.Err() == nil {
-		s.log.DebugContext(ctx, "the read mark was not moved", "chat", id, "error", err)
+		s.log.DebugContext(ctx, "the read mark was not moved", chat.LogChat, id, chat.LogError, err)
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *Site) templateList(w http.ResponseWriter, r *http.Request, besides ...t
 func (s *Site) templateOptions(ctx context.Context, p chat.Principal, chosen chat.WorkspaceID) []view.Option {
 	list, err := s.workspaces.ListTemplates(ctx, p, workspace.ListTemplatesInput{})
 	if err != nil {
-		s.log.WarnContext(ctx, "the templates could not be listed", "error", err)
+		s.log.WarnContext(ctx, "the templates could not be listed", chat.LogError, err)
 		return nil
 	}
 	var out []view.Option

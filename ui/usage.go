@@ -280,7 +280,7 @@ func (s *Site) exportUsage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="usage-`+sums.Range.First.String()+`-`+sums.Range.Last.String()+`.csv"`)
 	if _, err := w.Write(b.Bytes()); err != nil && r.Context().Err() == nil {
-		s.log.DebugContext(r.Context(), "an export was not written whole", "error", err)
+		s.log.DebugContext(r.Context(), "an export was not written whole", chat.LogError, err)
 	}
 }
 

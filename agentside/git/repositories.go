@@ -87,12 +87,12 @@ func (r *Repositories) reason(ctx context.Context, err error) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.As(err, &failed):
-		r.program.log.Info("git failed", "error", err)
+		r.program.log.Info("git failed", chat.LogError, err)
 		return "git could not read it.", nil
 	case errors.Is(err, errOutside), errors.Is(err, errBroken), errors.Is(err, errBorrowed):
 		return "It is not looked at: " + err.Error() + ".", nil
 	}
-	r.program.log.Warn("git could not be run", "error", err)
+	r.program.log.Warn("git could not be run", chat.LogError, err)
 	return "", &chat.Error{Kind: chat.KindUnavailable, Message: "git could not be run.", Cause: err}
 }
 

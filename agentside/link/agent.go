@@ -71,7 +71,7 @@ func (a *Agent) Run(ctx context.Context) {
 		if errors.Is(err, ErrNotTaken) {
 			pause = jitter(a.o.Times.Refused)
 		}
-		a.log.Warn("no link to the appliance", "error", err, "again_in", pause.Round(10*time.Millisecond))
+		a.log.Warn("no link to the appliance", chat.LogError, err, chat.LogAgainIn, pause.Round(10*time.Millisecond))
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -126,7 +126,7 @@ func (a *Agent) hold(ctx context.Context, s *session) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a.log.Info("linked with the appliance", "capabilities", terms.Capabilities)
+	a.log.Info("linked with the appliance", chat.LogCapabilities, terms.Capabilities)
 	live, end := context.WithCancel(ctx)
 	defer end()
 	var pushing sync.WaitGroup
@@ -136,7 +136,7 @@ func (a *Agent) hold(ctx context.Context, s *session) (bool, error) {
 	if a.o.Push != nil && terms.Has(CapPush) {
 		pushing.Go(func() {
 			if err := a.o.Push(live, pusher); err != nil && live.Err() == nil {
-				a.log.Warn("the context is not sent any more until the next link", "error", err)
+				a.log.Warn("the context is not sent any more until the next link", chat.LogError, err)
 				pusher.Report(err.Error())
 			}
 		})

@@ -208,10 +208,10 @@ func (a *Appliance) enrol(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &known) && known.Kind == chat.KindUnauthenticated:
 		refuse(w, http.StatusUnauthorized, problem{Kind: "unauthenticated", Message: noToken})
 	case err != nil:
-		a.o.Log.Error("an agent could not enrol", "error", err)
+		a.o.Log.Error("an agent could not enrol", chat.LogError, err)
 		refuse(w, http.StatusInternalServerError, problem{Kind: "internal", Message: "The appliance could not take the agent; its log says why."})
 	default:
-		a.o.Log.Info("an agent has enrolled", "agent", out.AgentID, "workspace", out.WorkspaceID)
+		a.o.Log.Info("an agent has enrolled", chat.LogAgent, out.AgentID, chat.LogWorkspace, out.WorkspaceID)
 		writeJSON(w, http.StatusCreated, out)
 	}
 }
@@ -234,7 +234,7 @@ func (a *Appliance) link(w http.ResponseWriter, r *http.Request, identity PeerKe
 		return
 	}
 	if err != nil {
-		a.o.Log.Error("an agent could not be looked up", "agent", id, "error", err)
+		a.o.Log.Error("an agent could not be looked up", chat.LogAgent, id, chat.LogError, err)
 		refuse(w, http.StatusInternalServerError, problem{Kind: "internal", Message: "The appliance could not look up the agent; its log says why."})
 		return
 	}
@@ -251,12 +251,12 @@ func (a *Appliance) link(w http.ResponseWriter, r *http.Request, identity PeerKe
 	defer a.running.Done()
 	s, err := newSession(ws, true, a.o.Times, a.o.Log)
 	if err != nil {
-		a.o.Log.Warn("a link could not be made", "agent", id, "error", err)
+		a.o.Log.Warn("a link could not be made", chat.LogAgent, id, chat.LogError, err)
 		return
 	}
 	defer s.close()
 	if err := a.ask(s, record, identity); err != nil {
-		a.o.Log.Warn("an agent was not taken", "agent", id, "error", err)
+		a.o.Log.Warn("an agent was not taken", chat.LogAgent, id, chat.LogError, err)
 		return
 	}
 	proven()
@@ -290,7 +290,7 @@ func (a *Appliance) hold(l *line, s *session) {
 		case <-s.done():
 			open = false
 		case <-silence.C:
-			a.o.Log.Warn("an agent is silent; its link is closed", "agent", l.id)
+			a.o.Log.Warn("an agent is silent; its link is closed", chat.LogAgent, l.id)
 			open = false
 		case <-c.heard:
 			silence.Reset(a.o.Times.Silence)
@@ -306,7 +306,7 @@ func (a *Appliance) hold(l *line, s *session) {
 	attending.Wait()
 	select {
 	case <-service.greeted:
-		a.o.Log.Info("an agent has gone", "agent", l.id)
+		a.o.Log.Info("an agent has gone", chat.LogAgent, l.id)
 		a.seen(l.id, nil)
 	default:
 	}
@@ -324,7 +324,7 @@ func (a *Appliance) attend(ctx context.Context, s *service) {
 	}
 	record, err := a.o.Record(ctx, s.line.id)
 	if err != nil {
-		a.o.Log.Warn("changes beside an agent are not followed", "agent", s.line.id, "error", err)
+		a.o.Log.Warn("changes beside an agent are not followed", chat.LogAgent, s.line.id, chat.LogError, err)
 		return
 	}
 	touched, over := make(chan struct{}, 1), make(chan struct{})
@@ -348,6 +348,6 @@ func (a *Appliance) seen(id chat.AgentID, greeting *chat.AgentGreeting) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := a.o.Seen(ctx, id, greeting); err != nil {
-		a.o.Log.Warn("it was not recorded that an agent was seen", "agent", id, "error", err)
+		a.o.Log.Warn("it was not recorded that an agent was seen", chat.LogAgent, id, chat.LogError, err)
 	}
 }

@@ -51,7 +51,7 @@ func (a *Appliance) sendFences(ctx context.Context, l *line, c *connection) {
 			_, err = c.send(ctx, call{method: "POST", path: "/processes/" + f.id + "/signal", chat: f.chat, body: body})
 		}
 		if err != nil {
-			a.o.Log.Warn("a process could not be ended yet", "agent", l.id, "process", f.id, "error", err)
+			a.o.Log.Warn("a process could not be ended yet", chat.LogAgent, l.id, chat.LogProcess, f.id, chat.LogError, err)
 			l.later(f)
 		}
 	}

@@ -31,7 +31,7 @@ var kindOfCode = map[connect.Code]chat.Kind{connect.CodeInvalidArgument: chat.Ki
 func (p *Pusher) Send(ctx context.Context, s chat.Snapshot, initial bool) (accepted bool, reason string, err error) {
 	encoded, warnings := encodePush(s, initial)
 	for _, w := range warnings {
-		p.log.Warn("a part of the context could not be sent", "what", w)
+		p.log.Warn("a part of the context could not be sent", chat.LogWhat, w)
 	}
 	got, err := p.client.PushContextState(ctx, connect.NewRequest(encoded))
 	if err == nil {

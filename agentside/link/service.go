@@ -32,7 +32,7 @@ var _ wire.ApplianceHandler = (*service)(nil)
 func (s *service) handler(ctx context.Context) http.Handler {
 	path, h := wire.NewApplianceHandler(s, connect.WithReadMaxBytes(maxPush), connect.WithRecover(
 		func(_ context.Context, spec connect.Spec, _ http.Header, reason any) error {
-			s.appliance.o.Log.Error("a call of an agent broke", "call", spec.Procedure, "reason", reason)
+			s.appliance.o.Log.Error("a call of an agent broke", chat.LogCall, spec.Procedure, chat.LogReason, reason)
 			return connect.NewError(connect.CodeInternal, errors.New("the appliance could not do it; its log says why"))
 		}))
 	mux := http.NewServeMux()
@@ -103,7 +103,7 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	}
 	s.heard()
 	close(s.greeted)
-	s.appliance.o.Log.Info("an agent has come", "agent", s.line.id, "version", h.BinaryVersion, "os", h.OS)
+	s.appliance.o.Log.Info("an agent has come", chat.LogAgent, s.line.id, chat.LogVersion, h.BinaryVersion, chat.LogOS, h.OS)
 	s.appliance.seen(s.line.id, &chat.AgentGreeting{Version: h.BinaryVersion, OS: h.OS, Arch: h.Arch, Shell: h.Shell,
 		Sandbox: level(h, terms), SandboxOpen: h.SandboxOpen, SandboxReason: h.SandboxReason, Capabilities: terms.Capabilities})
 	return nil
@@ -181,7 +181,7 @@ func (s *service) PushContextState(ctx context.Context, in *connect.Request[wire
 		return nil, refusal(err)
 	}
 	if err != nil {
-		a.o.Log.Error("a snapshot could not be taken", "agent", s.line.id, "error", err)
+		a.o.Log.Error("a snapshot could not be taken", chat.LogAgent, s.line.id, chat.LogError, err)
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the appliance could not store the snapshot"))
 	}
 	if accepted {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/hashicorp/yamux"
+
+	"holdfast/engine/chat"
 )
 
 const (
@@ -133,6 +135,6 @@ type logWriter struct{ log *slog.Logger }
 var _ io.Writer = logWriter{}
 
 func (w logWriter) Write(line []byte) (int, error) {
-	w.log.Debug("link", "says", strings.TrimSpace(string(line)))
+	w.log.Debug("link", chat.LogSays, strings.TrimSpace(string(line)))
 	return len(line), nil
 }

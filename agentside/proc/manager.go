@@ -82,7 +82,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		return nil, fmt.Errorf("read the list of processes: %w", err)
 	}
 	if len(left) > 0 {
-		m.opts.Log.Info("ending processes that a crash left", "listed", len(left))
+		m.opts.Log.Info("ending processes that a crash left", chat.LogListed, len(left))
 		if err := endOrphans(ctx, m.ledger.name, left, m.opts.grace); err != nil {
 			return nil, err
 		}

@@ -112,7 +112,7 @@ func (s *Scope) Pipe(req Piping) (*Piped, error) {
 	}
 	inner.start = startTime(inner.pid)
 	if err := m.ledger.put(entry{ID: req.ID, BootID: bootID(), PID: inner.pid, StartTime: inner.start}); err != nil {
-		m.opts.Log.Warn("the list of processes could not be written", "process", req.ID, "error", err)
+		m.opts.Log.Warn("the list of processes could not be written", chat.LogProcess, req.ID, chat.LogError, err)
 	}
 	done := make(chan struct{})
 	p := &Piped{Stdin: inW, Stdout: outR, Done: done, pid: inner.pid}
@@ -135,7 +135,7 @@ func (m *Manager) attend(p *process, to *said, errR *os.File) {
 	// The error says that nothing is left.
 	_ = signalGroup(p.pid, true)
 	if err := p.leader.reap(); err != nil {
-		m.opts.Log.Warn("the helper of a program did not end well", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the helper of a program did not end well", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 	// Whoever left the group may hold the pipe.
 	late := time.NewTimer(m.opts.giveUp)
@@ -145,7 +145,7 @@ func (m *Manager) attend(p *process, to *said, errR *os.File) {
 	case <-late.C:
 	}
 	if err := errR.Close(); err != nil {
-		m.opts.Log.Warn("the errors of a program did not close", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the errors of a program did not close", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 	<-read
 	m.unlist(p)

@@ -50,13 +50,13 @@ func (r *records) open(req chat.ProcessStart) *record {
 	}
 	dir := filepath.Join(r.root, string(req.ChatID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		r.log.Warn("no file for the output of a process", "process", req.ID, "error", err)
+		r.log.Warn("no file for the output of a process", chat.LogProcess, req.ID, chat.LogError, err)
 		return nil
 	}
 	path := filepath.Join(dir, req.ID+"-"+strings.ToLower(rand.Text())+".log")
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		r.log.Warn("no file for the output of a process", "process", req.ID, "error", err)
+		r.log.Warn("no file for the output of a process", chat.LogProcess, req.ID, chat.LogError, err)
 		return nil
 	}
 	return &record{of: r, file: file, path: path}
@@ -78,7 +78,7 @@ func (r *record) write(p []byte) {
 		_, err = r.file.Write(p[:room])
 	}
 	if err != nil {
-		r.of.log.Warn("the file with the output of a process cannot be written", "path", r.path, "error", err)
+		r.of.log.Warn("the file with the output of a process cannot be written", chat.LogPath, r.path, chat.LogError, err)
 		r.of.release(room)
 		r.close()
 		r.remove()
@@ -94,7 +94,7 @@ func (r *record) close() {
 		return
 	}
 	if err := r.file.Close(); err != nil {
-		r.of.log.Warn("the file with the output of a process did not close", "error", err)
+		r.of.log.Warn("the file with the output of a process did not close", chat.LogError, err)
 	}
 	r.file = nil
 }
@@ -113,7 +113,7 @@ func (r *record) remove() {
 	}
 	r.of.release(size)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.of.log.Warn("the file with the output of a process was not removed", "path", path, "error", err)
+		r.of.log.Warn("the file with the output of a process was not removed", chat.LogPath, path, chat.LogError, err)
 	}
 }
 

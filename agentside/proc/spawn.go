@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"holdfast/engine/chat"
 )
 
 // spawn starts the command of a claimed process. Its id is in the list before it runs, so that a crash at any moment later
@@ -38,7 +40,7 @@ func (m *Manager) spawn(p *process) error {
 	}
 	// The entry with the id alone is enough to find it again.
 	if err := m.ledger.put(entry{ID: p.req.ID, BootID: bootID(), PID: p.pid, StartTime: p.start}); err != nil {
-		m.opts.Log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the list of processes could not be written", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 	return nil
 }
@@ -120,10 +122,10 @@ func (m *Manager) run(p *process, r *os.File) {
 	m.opts.Ended(p.scope.workspace)
 	m.after(p, r, held, late.C)
 	if err := p.leader.reap(); err != nil {
-		m.opts.Log.Warn("the helper of a process did not end well", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the helper of a process did not end well", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 	if err := r.Close(); err != nil {
-		m.opts.Log.Warn("the output of a process did not close", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the output of a process did not close", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 }
 
@@ -237,14 +239,14 @@ func (m *Manager) after(p *process, r *os.File, held bool, late <-chan time.Time
 
 func (m *Manager) unlist(p *process) {
 	if err := m.ledger.end(p.req.ID); err != nil {
-		m.opts.Log.Warn("the list of processes could not be written", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the list of processes could not be written", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 }
 
 // drain reads on for those that hold the pipe. At Close, once the group is gone, who left it gets the grace to end as well.
 func (m *Manager) drain(p *process, r *os.File, gone <-chan struct{}) {
 	if err := r.SetReadDeadline(time.Time{}); err != nil {
-		m.opts.Log.Warn("the output of a background process is not read on", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the output of a background process is not read on", chat.LogProcess, p.req.ID, chat.LogError, err)
 		return
 	}
 	done := make(chan struct{})
@@ -264,6 +266,6 @@ func (m *Manager) drain(p *process, r *os.File, gone <-chan struct{}) {
 	close(done)
 	<-stopped
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		m.opts.Log.Warn("the output of a background process could not be read on", "process", p.req.ID, "error", err)
+		m.opts.Log.Warn("the output of a background process could not be read on", chat.LogProcess, p.req.ID, chat.LogError, err)
 	}
 }

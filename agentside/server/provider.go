@@ -100,7 +100,7 @@ func New(o Options) *Provider {
 	p.state = state{looked: make(chan struct{}), servers: map[string]*server{}}
 	var err error
 	if p.approvals, err = openApprovals(o.Keep, o.Key); err != nil {
-		o.Log.Error("the approvals of MCP servers cannot be read, so nothing is approved", "file", o.Keep, "error", err)
+		o.Log.Error("the approvals of MCP servers cannot be read, so nothing is approved", chat.LogFile, o.Keep, chat.LogError, err)
 	}
 	p.running.Go(p.loop)
 	return p

@@ -200,7 +200,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if status == http.StatusInternalServerError {
-		h.log.ErrorContext(r.Context(), "a request for the workspace's context failed", "path", r.URL.Path, "error", err)
+		h.log.ErrorContext(r.Context(), "a request for the workspace's context failed", chat.LogPath, r.URL.Path, chat.LogError, err)
 		h.refuse(w, r, status, problem{Message: "This failed.", Detail: "The log of the agent says why."})
 		return
 	}
@@ -214,13 +214,13 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, status int, p p
 func (h *handler) write(w http.ResponseWriter, r *http.Request, status int, out any) {
 	b, err := json.Marshal(out)
 	if err != nil {
-		h.log.ErrorContext(r.Context(), "an answer cannot be written", "error", err)
+		h.log.ErrorContext(r.Context(), "an answer cannot be written", chat.LogError, err)
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if _, err := w.Write(append(b, '\n')); err != nil {
-		h.log.DebugContext(r.Context(), "a reader left before the answer was out", "error", err)
+		h.log.DebugContext(r.Context(), "a reader left before the answer was out", chat.LogError, err)
 	}
 }

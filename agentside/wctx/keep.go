@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"holdfast/engine/chat"
 )
 
 // kept is the file of the Sources that users added.
@@ -51,13 +53,13 @@ func (m *Manager) recall() (list []source, problem string) {
 	}
 	if err != nil {
 		aside := m.o.Keep + ".damaged"
-		m.o.Log.Error("the added paths of a workspace cannot be read", "file", m.o.Keep, "aside", aside, "error", errors.Join(err, os.Rename(m.o.Keep, aside)))
+		m.o.Log.Error("the added paths of a workspace cannot be read", chat.LogFile, m.o.Keep, chat.LogAside, aside, chat.LogError, errors.Join(err, os.Rename(m.o.Keep, aside)))
 		return nil, "the paths that were added before cannot be read; add them again"
 	}
 	for _, path := range file.Sources {
 		identity, err := m.reach.identity(path)
 		if err != nil {
-			m.o.Log.Warn("an added path is ignored", "path", path, "error", err)
+			m.o.Log.Warn("an added path is ignored", chat.LogPath, path, chat.LogError, err)
 			continue
 		}
 		list = append(list, source{path: identity})

@@ -217,7 +217,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer heard.Wait()
 	defer func() {
 		if err := w.Close(); err != nil {
-			m.o.Log.Warn("the watcher did not close", "error", err)
+			m.o.Log.Warn("the watcher did not close", chat.LogError, err)
 		}
 	}()
 	m.mu.Lock()
@@ -255,7 +255,7 @@ func (m *Manager) loop(ctx, life context.Context) error {
 			quiet = true
 		}
 		if _, err := m.pass(life, quiet); err != nil && life.Err() == nil {
-			m.o.Log.Warn("the workspace's context was not read", "error", err)
+			m.o.Log.Warn("the workspace's context was not read", chat.LogError, err)
 		}
 	}
 }

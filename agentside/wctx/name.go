@@ -40,7 +40,7 @@ func baseName(getenv func(string) string, variable string, log *slog.Logger) (st
 		return "", false
 	}
 	if strings.ContainsAny(v, "/\\\x00") || v == "." || v == ".." {
-		log.Warn("a variable that must hold a file name is ignored", "name", variable, "value", v)
+		log.Warn("a variable that must hold a file name is ignored", chat.LogName, variable, chat.LogValue, v)
 		return "", false
 	}
 	return v, true

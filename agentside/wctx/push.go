@@ -156,7 +156,7 @@ func (p *pusher) closed() bool {
 func (p *pusher) settle(s chat.Snapshot, problem string) {
 	p.known, p.settled = s.FullHash, true
 	if problem != "" {
-		p.o.Log.Warn("the workspace's context was not taken", "version", s.Version, "reason", problem)
+		p.o.Log.Warn("the workspace's context was not taken", chat.LogVersion, s.Version, chat.LogReason, problem)
 	}
 	p.o.Report(clip(problem, chat.MaxResourceError))
 }

@@ -188,7 +188,7 @@ func (m *Manager) seeded(list []source, seeds []Seed, dir string) []source {
 		}
 		identity, err := m.reach.identity(named)
 		if err != nil {
-			m.o.Log.Warn("a path of the environment is ignored", "path", s.Path, "error", err)
+			m.o.Log.Warn("a path of the environment is ignored", chat.LogPath, s.Path, chat.LogError, err)
 			continue
 		}
 		fresh.path = identity
@@ -196,7 +196,7 @@ func (m *Manager) seeded(list []source, seeds []Seed, dir string) []source {
 		case i >= 0:
 			list[i].container = list[i].container || s.Container
 		case len(list) >= chat.MaxSources:
-			m.o.Log.Warn("a path of the environment is ignored: there are too many", "path", s.Path)
+			m.o.Log.Warn("a path of the environment is ignored: there are too many", chat.LogPath, s.Path)
 		default:
 			list = append(list, fresh)
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"holdfast/engine/chat"
 )
 
 // TreeOptions say how Trees watch; zero is the default.
@@ -122,7 +124,7 @@ type followed struct {
 func (t *Trees) loop() {
 	n, err := t.o.build()
 	if err != nil {
-		t.o.Log.Warn("changes of files are not seen by themselves", "error", err)
+		t.o.Log.Warn("changes of files are not seen by themselves", chat.LogError, err)
 		<-t.stop
 		return
 	}
@@ -131,7 +133,7 @@ func (t *Trees) loop() {
 	defer func() {
 		g.timer.Stop()
 		if err := n.close(); err != nil {
-			t.o.Log.Warn("the watcher of files did not close", "error", err)
+			t.o.Log.Warn("the watcher of files did not close", chat.LogError, err)
 		}
 	}()
 	for {
@@ -188,7 +190,7 @@ func (g *grove) grow(t *followed, dir string) {
 		if err := g.notifier.add(at); err != nil {
 			if exhausted(err) {
 				if !g.poor {
-					g.o.Log.Warn("the system has no more watches; not all changes of files are seen by themselves", "directory", t.dir)
+					g.o.Log.Warn("the system has no more watches; not all changes of files are seen by themselves", chat.LogDirectory, t.dir)
 				}
 				g.poor = true
 				return
@@ -222,7 +224,7 @@ func (g *grove) release(dirs map[string]bool) {
 			continue
 		}
 		if err := g.notifier.remove(dir); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
-			g.o.Log.Debug("a watch was not given back", "directory", dir, "error", err)
+			g.o.Log.Debug("a watch was not given back", chat.LogDirectory, dir, chat.LogError, err)
 		}
 	}
 	g.poor = false
@@ -262,7 +264,7 @@ func (g *grove) prune(t *followed, dir string) {
 // trouble reads everything anew when changes were lost.
 func (g *grove) trouble(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		g.o.Log.Warn("watching files", "error", err)
+		g.o.Log.Warn("watching files", chat.LogError, err)
 		return
 	}
 	for _, t := range g.trees {

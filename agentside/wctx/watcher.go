@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"holdfast/engine/chat"
 )
 
 // Timing of a watcher; zero is the default.
@@ -128,7 +130,7 @@ func (w *watcher) apply(set surroundings, roots []root, epoch uint64) (news int,
 	for _, dir := range drop {
 		// A directory that is gone has lost its watch already.
 		if err := w.notifier.remove(dir); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
-			w.o.log.Debug("a watch was not given back", "directory", dir, "error", err)
+			w.o.log.Debug("a watch was not given back", chat.LogDirectory, dir, chat.LogError, err)
 		}
 	}
 	var problems []string
@@ -147,7 +149,7 @@ func (w *watcher) apply(set surroundings, roots []root, epoch uint64) (news int,
 		case errors.Is(err, fs.ErrPermission):
 			problems = append(problems, "changes in "+shownPath(dir)+" are not seen: "+reason(err))
 		case !errors.Is(err, fs.ErrNotExist):
-			w.o.log.Warn("a directory cannot be watched", "directory", dir, "error", err)
+			w.o.log.Warn("a directory cannot be watched", chat.LogDirectory, dir, chat.LogError, err)
 		}
 		if short {
 			break
@@ -219,7 +221,7 @@ func (w *watcher) run(ctx context.Context) {
 				beat.touch()
 				continue
 			}
-			w.o.log.Warn("watching directories", "error", err)
+			w.o.log.Warn("watching directories", chat.LogError, err)
 		case <-beat.timer.C:
 			beat.pending = false
 			w.o.changed()

@@ -150,7 +150,7 @@ func (r *Room) writeUse(ctx context.Context, stale []func(*kv.Tx) error) {
 		return nil
 	})
 	if err != nil {
-		r.log.WarnContext(ctx, "last use of a credential could not be stored", slog.Any("error", err))
+		r.log.WarnContext(ctx, "last use of a credential could not be stored", slog.Any(chat.LogError, err))
 	}
 }
 

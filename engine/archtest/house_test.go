@@ -19,7 +19,7 @@ type source map[string]string
 
 var rules = []rule{
 	arrows, libraries, guarded, packageDocs, fileBudget, functionBudget, structBudget, interfaceBudget, receivers, initialisers,
-	globals, dialling, syncing, exits, logging, foreignHosts, sleeping, packageNames, words, topLevel, links,
+	globals, dialling, syncing, exits, logging, logKeys, foreignHosts, sleeping, packageNames, words, topLevel, links,
 }
 
 func TestHouse(t *testing.T) {

@@ -56,7 +56,7 @@ func (r *Room) Check(ctx context.Context, _ chat.Principal, in CheckInput) (Chec
 		out.Broken = append(out.Broken, d.Reason)
 	}
 	if len(out.Broken) > 0 {
-		r.log.ErrorContext(ctx, "the audit does not hold", "found", len(out.Broken), "first", fmt.Sprint(out.Broken[0]))
+		r.log.ErrorContext(ctx, "the audit does not hold", chat.LogFound, len(out.Broken), chat.LogFirst, fmt.Sprint(out.Broken[0]))
 	}
 	return out, nil
 }

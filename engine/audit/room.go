@@ -27,7 +27,7 @@ func (r *Room) Note(ctx context.Context, a chat.Audit) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
 	if err := r.store.Update(ctx, func(tx *kv.Tx) error { return tx.AppendAudit(a) }); err != nil {
-		r.log.ErrorContext(ctx, "a record of the audit could not be written", "action", a.Action, "user", a.UserID, "error", err)
+		r.log.ErrorContext(ctx, "a record of the audit could not be written", chat.LogAction, a.Action, chat.LogUser, a.UserID, chat.LogError, err)
 	}
 }
 
@@ -40,9 +40,9 @@ func (r *Room) LogHead(ctx context.Context) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		r.log.ErrorContext(ctx, "the head of the audit cannot be read", "error", err)
+		r.log.ErrorContext(ctx, "the head of the audit cannot be read", chat.LogError, err)
 	}
 	if err == nil && chain.Last > 0 {
-		r.log.InfoContext(ctx, "head of the audit", "number", chain.Last, "hash", hex.EncodeToString(chain.Head))
+		r.log.InfoContext(ctx, "head of the audit", chat.LogNumber, chain.Last, chat.LogHash, hex.EncodeToString(chain.Head))
 	}
 }

@@ -112,7 +112,7 @@ func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID
 	next := tokenOf(got, t)
 	if err := r.storeRefreshed(ctx, s.ID, user, t, next); err != nil {
 		// This Turn has it; the next one asks again.
-		r.o.Log.Warn("a renewed sign-in could not be stored", "server", s.Slug, "error", err)
+		r.o.Log.Warn("a renewed sign-in could not be stored", chat.LogServer, s.Slug, chat.LogError, err)
 	}
 	return next, nil
 }

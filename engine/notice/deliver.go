@@ -53,7 +53,7 @@ func (r *Room) deliver(ctx context.Context, n chat.Notice) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		r.far.Log.WarnContext(ctx, "a notice could not be sent", "error", err)
+		r.far.Log.WarnContext(ctx, "a notice could not be sent", chat.LogError, err)
 	}
 	for _, s := range all {
 		// The outcome stands in the record of the subscription.

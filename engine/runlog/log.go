@@ -260,7 +260,7 @@ func (w *writer) pause(took time.Duration) {
 func (w *writer) complain(what string, err error) {
 	if now := w.l.o.Now(); now.Sub(w.failed) >= time.Minute {
 		w.failed = now
-		w.l.o.Log.Warn(what, slog.Any("error", err))
+		w.l.o.Log.Warn(what, slog.Any(chat.LogError, err))
 	}
 }
 

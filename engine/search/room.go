@@ -70,7 +70,7 @@ func (r *Room) Committed(id chat.ID) {
 
 // rebuild drops the index and makes it anew in the background.
 func (r *Room) rebuild(why error) {
-	r.log.Warn("the term index is made anew", "error", why)
+	r.log.Warn("the term index is made anew", chat.LogError, why)
 	r.mu.Lock()
 	r.broken = true
 	r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Room) run(ctx context.Context) {
 			return
 		case err != nil && !again:
 			// A store that is full or read-only says so itself; searching goes on without the index.
-			r.log.Warn("the term index is behind", "error", err)
+			r.log.Warn("the term index is behind", chat.LogError, err)
 		}
 		again = err != nil
 		wait := r.hold

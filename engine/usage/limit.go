@@ -134,7 +134,7 @@ func (r *Room) Standing(ctx context.Context, p chat.Principal, in StandingInput)
 func (r *Room) Check(tx *kv.Tx, id chat.UserID) error {
 	s, err := r.standing(tx, id)
 	if err != nil {
-		r.log.Warn("what was used could not be read, so no limit holds", "user", id, "error", err)
+		r.log.Warn("what was used could not be read, so no limit holds", chat.LogUser, id, chat.LogError, err)
 		return nil
 	}
 	if s.Standing == nil || !reached(s.Standing.SpentMicros, s.Limit.Micros) && !reached(s.Standing.SpentTokens, s.Limit.Tokens) {

@@ -46,7 +46,7 @@ func (r *Room) keep() {
 			err = r.sweep(r.ctx)
 		}
 		if err != nil && r.ctx.Err() == nil {
-			r.log.Error("looking after idle workspaces failed", "error", err)
+			r.log.Error("looking after idle workspaces failed", chat.LogError, err)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (r *Room) stopIdle(ctx context.Context, id chat.WorkspaceID) error {
 	r.feed.touch()
 	_, err = r.finishStop(ctx, id)
 	if err == nil {
-		r.log.Info("an idle workspace was stopped", "workspace", id)
+		r.log.Info("an idle workspace was stopped", chat.LogWorkspace, id)
 	}
 	return err
 }

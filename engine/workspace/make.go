@@ -290,7 +290,7 @@ func (r *Room) Settle(ctx context.Context, id chat.WorkspaceID) error {
 func (r *Room) inBackground(id chat.WorkspaceID, setup *string) {
 	r.joined.Go(func() {
 		if _, err := r.Build(r.ctx, id, BuildOptions{Setup: setup, Log: func(string) {}}); err != nil && r.ctx.Err() == nil {
-			r.log.Error("a workspace could not be built", "workspace", id, "error", err)
+			r.log.Error("a workspace could not be built", chat.LogWorkspace, id, chat.LogError, err)
 		}
 	})
 }

@@ -130,7 +130,7 @@ func closeAll(sessions []*session) {
 func (s *Source) open(ctx context.Context, t chat.MCPTarget, scope chat.ToolScope) (open *session, notes []string) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.o.Log.Error("an MCP server made the client panic", "server", t.Server.Slug, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.o.Log.Error("an MCP server made the client panic", chat.LogServer, t.Server.Slug, chat.LogPanic, fmt.Sprint(v), chat.LogStack, string(debug.Stack()))
 			notes = append(notes, "made the client fail")
 		}
 	}()
@@ -146,7 +146,7 @@ func (s *Source) open(ctx context.Context, t chat.MCPTarget, scope chat.ToolScop
 		}
 		reason := reasonOf(err)
 		if err := s.o.Failed(ctx, t.Server.ID, reason); err != nil {
-			s.o.Log.Warn("why an MCP server failed could not be kept", "server", t.Server.Slug, "error", err)
+			s.o.Log.Warn("why an MCP server failed could not be kept", chat.LogServer, t.Server.Slug, chat.LogError, err)
 		}
 		return nil, []string{fmt.Sprintf("%s; tried for %.1f s", reason, s.o.Now().Sub(began).Seconds())}
 	}

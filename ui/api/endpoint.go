@@ -138,7 +138,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, status int, out any)
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if _, err := w.Write(b.Bytes()); err != nil {
-		a.o.Log.DebugContext(r.Context(), "a reader left before the answer was out", "error", err)
+		a.o.Log.DebugContext(r.Context(), "a reader left before the answer was out", chat.LogError, err)
 	}
 }
 

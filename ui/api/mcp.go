@@ -149,7 +149,7 @@ func (a *API) finishMCP(w http.ResponseWriter, r *http.Request) {
 	_, err = w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=` + next +
 		`"><title>Signed in</title><p>Signed in. <a href="` + next + `">Go on</a></p></html>`))
 	if err != nil {
-		a.o.Log.DebugContext(r.Context(), "a browser left after its sign-in", "error", err)
+		a.o.Log.DebugContext(r.Context(), "a browser left after its sign-in", chat.LogError, err)
 	}
 }
 

@@ -155,6 +155,6 @@ func (a *API) endTransfer(w http.ResponseWriter, r *http.Request, s *sender, m c
 		last.Model = &shown
 	}
 	if err := s.event("", last); err != nil {
-		a.o.Log.DebugContext(r.Context(), "a reader left before the end of a transfer", "error", err)
+		a.o.Log.DebugContext(r.Context(), "a reader left before the end of a transfer", chat.LogError, err)
 	}
 }

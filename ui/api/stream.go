@@ -134,12 +134,12 @@ func (a *API) seen(ctx context.Context, who chat.Principal, id chat.ID) {
 	ctx, cancel := context.WithTimeout(ctx, seenTime)
 	defer cancel()
 	if _, err := a.o.Chats.Seen(ctx, who, engine.SeenInput{ChatID: id}); err != nil {
-		a.o.Log.DebugContext(ctx, "the read mark was not moved", slog.Any("error", err))
+		a.o.Log.DebugContext(ctx, "the read mark was not moved", slog.Any(chat.LogError, err))
 	}
 }
 
 func (a *API) left(ctx context.Context, err error) {
-	a.o.Log.DebugContext(ctx, "a reader of a stream left", slog.Any("error", err))
+	a.o.Log.DebugContext(ctx, "a reader of a stream left", slog.Any(chat.LogError, err))
 }
 
 // streamError is what a reader is told about a failure in mid-stream; what was not made for people goes to the log.
@@ -147,7 +147,7 @@ func (a *API) streamError(ctx context.Context, err error) *client.Error {
 	if e := asError(err); e != nil && e.Kind != chat.KindInternal {
 		return shownError(e)
 	}
-	a.o.Log.ErrorContext(ctx, "a stream ended", slog.Any("error", err))
+	a.o.Log.ErrorContext(ctx, "a stream ended", slog.Any(chat.LogError, err))
 	return &client.Error{Kind: chat.KindInternal, Message: "Something went wrong inside Holdfast. Its log has the details under this request's id.",
 		Detail: gate.RequestID(ctx), Retryable: true}
 }

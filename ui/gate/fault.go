@@ -167,10 +167,10 @@ func (g *Gate) logVisit(ctx context.Context, r *http.Request, v *visit, status i
 	if !g.options.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("method", r.Method), slog.String("path", cut(r.URL.Path, 1024)),
-		slog.Int("status", status), slog.Duration("took", g.since(v))}
+	attrs := []slog.Attr{slog.String(chat.LogMethod, r.Method), slog.String(chat.LogPath, cut(r.URL.Path, 1024)),
+		slog.Int(chat.LogStatus, status), slog.Duration(chat.LogTook, g.since(v))}
 	if v.err != nil {
-		attrs = append(attrs, slog.String("error", cut(v.err.Error(), 1024)))
+		attrs = append(attrs, slog.String(chat.LogError, cut(v.err.Error(), 1024)))
 	}
 	g.options.Log.LogAttrs(ctx, level, "request", attrs...)
 }

@@ -106,7 +106,7 @@ func TestErrorsAreWrittenInOnePlace(t *testing.T) {
 			}
 			log := p.log.take()
 			if errors.Is(c.err, secret) || name == "no kind" {
-				if !strings.Contains(log, secret.Error()) || !strings.Contains(log, KeyRequest+"="+id) {
+				if !strings.Contains(log, secret.Error()) || !strings.Contains(log, chat.LogRequestID+"="+id) {
 					t.Errorf("log:\n%s", log)
 				}
 			}

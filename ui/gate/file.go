@@ -38,6 +38,6 @@ func WriteFile(w http.ResponseWriter, r *http.Request, f chat.File, body io.Read
 		return
 	}
 	if _, err := io.Copy(w, body); err != nil && r.Context().Err() == nil {
-		log.DebugContext(r.Context(), "a file was not written whole", "error", err)
+		log.DebugContext(r.Context(), "a file was not written whole", chat.LogError, err)
 	}
 }

@@ -298,8 +298,8 @@ func (g *Gate) panicked(w *response, r *http.Request, v *visit, reason any, stac
 		return true
 	}
 	err := fmt.Errorf("panic: %v", reason)
-	g.options.Log.ErrorContext(r.Context(), "handler panicked", slog.String("path", cut(r.URL.Path, 1024)), slog.String("error", cut(err.Error(), 1024)),
-		slog.String("stack", string(stack)))
+	g.options.Log.ErrorContext(r.Context(), "handler panicked", slog.String(chat.LogPath, cut(r.URL.Path, 1024)), slog.String(chat.LogError, cut(err.Error(), 1024)),
+		slog.String(chat.LogStack, string(stack)))
 	if w.status != 0 {
 		v.err = err
 		return true

@@ -10,9 +10,6 @@ import (
 	"holdfast/engine/chat"
 )
 
-// KeyRequest is the log key of a request's id.
-const KeyRequest = "request_id"
-
 // visit is what the Gate finds out about one request.
 type visit struct {
 	id        string
@@ -60,7 +57,7 @@ type logHandler struct{ slog.Handler }
 // Handle adds the id and passes the line on.
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if id := RequestID(ctx); id != "" {
-		r.AddAttrs(slog.String(KeyRequest, id))
+		r.AddAttrs(slog.String(chat.LogRequestID, id))
 	}
 	return h.Handler.Handle(ctx, r)
 }
