@@ -31,6 +31,9 @@ FUZZTIME ?= 20s
 # How many packages are tested at once; each is parallel within itself.
 JOBS ?= 2
 
+# $(call sha256,FILE) prints the sum alone.
+sha256 = { sha256sum $(1) 2>/dev/null || shasum -a 256 $(1); } | cut -d' ' -f1
+
 DATASTAR_VERSION := v1.0.2
 DATASTAR_SHA256  := 2837d87acf6ee0ba8e4e63765926c25a98d63883b02f88be194a86b81d3fd24a
 DATASTAR         := ui/static/vendor/datastar.js
@@ -39,9 +42,10 @@ AXE_SHA256       := 880970c081707360e64f34cea25ff91892f5bc95675b0776925b9709dd8a
 AXE              := $(HOLDFAST_CACHE)/axe-core-$(AXE_VERSION)/axe.min.js
 OLLAMA_VERSION   := v0.11.4
 OLLAMA           := $(HOLDFAST_CACHE)/ollama-$(OLLAMA_VERSION)/ollama
+# An MCP server of another implementation; its lock file pins every package of it by version and hash.
+PEER_LOCK := tools/mcp/testdata/npm/package-lock.json
+PEER      := $(HOLDFAST_CACHE)/mcp-peer-$(shell $(call sha256,$(PEER_LOCK)) | cut -c1-16)
 
-# $(call sha256,FILE) prints the sum alone.
-sha256 = { sha256sum $(1) 2>/dev/null || shasum -a 256 $(1); } | cut -d' ' -f1
 # $(call need,PROGRAM,PACKAGES,WHAT FOR) installs Debian packages when root may, else says the command and stops.
 need = command -v $(1) >/dev/null || { \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -53,7 +57,7 @@ tagged = files=$$(grep -rlE --include='*_test.go' '^//go:build .*\b$(1)\b' . | s
 	names=$$(cat /dev/null $$files | sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' | grep -vx TestMain | paste -sd'|' -); \
 	[ -n "$$names" ] || { echo "there are no tests with the build tag $(1)" >&2; exit 1; }
 TEST := CGO_ENABLED=1 go test -race -count=1
-# What tests are told about the machine: HOLDFAST_BIN, HOLDFAST_OLLAMA_BIN, HOLDFAST_CHROMIUM, HOLDFAST_AXE, HOLDFAST_SHOTS, HOLDFAST_KILLS.
+# What tests are told about the machine: HOLDFAST_BIN, HOLDFAST_OLLAMA_BIN, HOLDFAST_MCP, HOLDFAST_CHROMIUM, HOLDFAST_AXE, HOLDFAST_SHOTS, HOLDFAST_KILLS.
 BIN      := HOLDFAST_BIN='$(CURDIR)/bin/holdfast'
 CHROMIUM := HOLDFAST_CHROMIUM="$$(command -v chromium || command -v chromium-browser || command -v google-chrome)"
 
@@ -127,7 +131,7 @@ modules:
 	@go mod verify && go mod tidy -diff && echo "go.mod: tidy"
 
 # The order is by what fails soonest; the last lines are go test's own.
-test: check $(OLLAMA) $(AXE) chromium
+test: check $(OLLAMA) $(PEER)/installed $(AXE) chromium
 	@$(MAKE) --no-print-directory unit e2e browser
 
 unit race: assets
@@ -138,9 +142,9 @@ fuzz: assets
 	@set -eu; grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/' | sort | while IFS=: read -r file name; do \
 	  echo "$$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; done
 
-e2e: build $(OLLAMA)
+e2e: build $(OLLAMA) $(PEER)/installed
 	@set -eu; $(call tagged,e2e); set -x; \
-	$(BIN) HOLDFAST_OLLAMA_BIN='$(OLLAMA)' go test -count=1 -tags e2e -p 1 -timeout 15m -run "^($$names)\$$" $$dirs
+	$(BIN) HOLDFAST_OLLAMA_BIN='$(OLLAMA)' HOLDFAST_MCP='$(PEER)' go test -count=1 -tags e2e -p 1 -timeout 15m -run "^($$names)\$$" $$dirs
 
 browser: build $(AXE) chromium
 	@set -eu; $(call tagged,browser); set -x; \
@@ -171,6 +175,12 @@ $(OLLAMA):
 	@set -eu; $(call need,g++,build-essential,the Ollama server); \
 	echo "building Ollama $(OLLAMA_VERSION) into $(@D), once; it takes some minutes"; \
 	mkdir -p '$(@D)'; cd / && GOBIN='$(@D)' GOFLAGS= GOWORK=off CGO_ENABLED=1 go install github.com/ollama/ollama@$(OLLAMA_VERSION)
+
+# No script of a package runs; what the lock file does not name by hash is not installed.
+$(PEER)/installed:
+	@set -eu; $(call need,node,nodejs,the MCP server of another implementation); $(call need,npm,npm,the MCP server of another implementation); \
+	rm -rf '$(@D)'; mkdir -p '$(@D)'; cp $(dir $(PEER_LOCK))package.json $(PEER_LOCK) '$(@D)'; \
+	cd '$(@D)'; npm ci --silent --ignore-scripts --no-audit --no-fund; touch installed
 
 $(AXE):
 	@set -eu; $(call need,npm,npm,the accessibility test); mkdir -p '$(@D)'; cd '$(@D)'; \
