@@ -69,7 +69,7 @@ func (d *agentsDoor) sandbox(ctx context.Context, rec chat.WorkspaceRecord) (cha
 	a, err := d.room.Record(ctx, rec.AgentID)
 	if err != nil {
 		// None has enrolled, or the store says elsewhere what is wrong with it.
-		return chat.NoSandbox(), "no agent has said yet what it confines"
+		return link.SandboxOf(rec, chat.AgentGreeting{})
 	}
 	return link.SandboxOf(rec, a.Greeting)
 }

@@ -50,9 +50,13 @@ func (s *Site) auditPage(w http.ResponseWriter, r *http.Request) {
 	for _, u := range people.Users {
 		page.People = append(page.People, view.Option{Value: string(u.ID), Label: u.Name, Selected: u.ID == in.UserID})
 	}
+	names := map[chat.UserID]string{}
+	for _, u := range people.Users {
+		names[u.ID] = u.Name
+	}
 	now := clock(time.Now())
 	for _, rec := range list.Records {
-		page.Rows = append(page.Rows, auditRow(rec, now))
+		page.Rows = append(page.Rows, auditRow(rec, names[rec.UserID], now))
 	}
 	if list.HasMore {
 		v := url.Values{"before": {strconv.FormatInt(list.Before, 10)}}
@@ -150,7 +154,8 @@ var auditWords = map[string]string{
 	"workspace.Update":       "changed a workspace",
 }
 
-func auditRow(rec audit.Record, now time.Time) view.AuditRow {
+// auditRow shows a record; owner is the name of the person it names, "" for one who is gone.
+func auditRow(rec audit.Record, owner string, now time.Time) view.AuditRow {
 	at := clock(rec.At)
 	row := view.AuditRow{N: strconv.FormatInt(rec.Number, 10), When: at.Format("2 Jan, 15:04:05"), ISO: rec.At.Format(time.RFC3339), Who: rec.UserName,
 		From: rec.Source, About: rec.Object, Failed: rec.Failed, Hash: rec.Hash}
@@ -159,8 +164,10 @@ func auditRow(rec audit.Record, now time.Time) view.AuditRow {
 	}
 	switch {
 	case row.Who != "":
+	case rec.UserID != "" && owner != "":
+		row.Who = "a chat of " + owner
 	case rec.UserID != "":
-		row.Who = "somebody’s chat"
+		row.Who = "a chat of somebody who is gone"
 	case rec.Action == chat.AuditSignInRefused:
 		row.Who = "somebody"
 	default:

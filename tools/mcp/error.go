@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -117,11 +120,27 @@ func (c *Conn) classify(ctx context.Context, err error, saw outcome) *Error {
 	if saw.refused {
 		kind = Refused
 	}
-	text := c.server.hide(err.Error())
+	text := c.server.hide(plain(err))
 	for _, prefix := range []string{"transport error: ", "failed to send request: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return &Error{Kind: kind, Detail: Line(text, 300)}
+}
+
+// plain is what the network said, without the request that a library puts before it.
+func plain(err error) string {
+	var name *net.DNSError
+	var refused *net.OpError
+	var request *url.Error
+	switch {
+	case errors.As(err, &name):
+		return "no address is known for " + name.Name
+	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &refused) && refused.Addr != nil:
+		return "nothing answers at " + refused.Addr.String()
+	case errors.As(err, &request):
+		return request.Err.Error()
+	}
+	return err.Error()
 }
 
 // late says that the time for a request is over, or so nearly that the library's own clock went off first.

@@ -282,7 +282,7 @@ func TestServersThatMisbehave(t *testing.T) {
 		t.Errorf("bad__good: %s", p.Result)
 	}
 	warned := strings.Join(c.TurnWarnings, "\n")
-	for _, want := range []string{"server flood: sent more than is taken", "server gone: cannot be reached", "server auth: refuses access", "server page:",
+	for _, want := range []string{"server flood: sent more than is taken", "server gone: cannot be reached: nothing answers at 127.0.0.1:", "server auth: refuses access", "server page:",
 		"The tool x is left out: it has a schema that is not that of an object", "unseen characters were removed"} {
 		if !strings.Contains(warned, want) {
 			t.Errorf("the chat does not say %q: %q", want, warned)

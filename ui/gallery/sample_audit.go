@@ -11,7 +11,7 @@ func auditPage(p view.Page) view.AuditPage {
 	row := func(n, when, who, from, what string) view.AuditRow {
 		return view.AuditRow{N: n, When: when, ISO: "2026-11-20T14:31:08Z", Who: who, From: from, What: what, Hash: hash}
 	}
-	ran := row("814", "20 Nov, 14:31:08", "somebody’s chat", "", "a tool ran")
+	ran := row("814", "20 Nov, 14:31:08", "a chat of owner", "", "a tool ran")
 	ran.About = "01932f5e-7c3a-7cc1-9a51-2f6f1c0d8e11"
 	ran.Facts = []view.RunFact{{Name: "arguments sha256", Value: hash[:16] + "…"}, {Name: "call", Value: "call_7f3a"}, {Name: "tool", Value: "execute"}}
 	changed := row("813", "20 Nov, 14:20:51", "Ingrid", "192.168.7.20", "changed a person")

@@ -1155,7 +1155,7 @@ func MCPNew(s MCPServer) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = saveBar(badServer(s)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = newBar("Add the server", badServer(s)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

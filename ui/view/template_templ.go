@@ -548,7 +548,7 @@ func TemplateNew(t Template) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = saveBar(t.bad()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = newBar("Make the template", t.bad()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
