@@ -98,7 +98,7 @@ func (c *Conn) classify(ctx context.Context, err error, saw outcome) *Error {
 		if told.Kind == chat.KindAuth {
 			kind = Denied
 		}
-		return &Error{Kind: kind, Detail: Line(told.Message, 300), Unsent: true}
+		return &Error{Kind: kind, Detail: Line(strings.TrimSuffix(told.Message, "."), 300), Unsent: true}
 	case saw.tooLarge || errors.Is(err, errTooLarge):
 		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("an answer over %d MiB", c.limits.Answer>>20)}
 	case saw.flood || errors.Is(err, errFlood):

@@ -148,7 +148,10 @@ func (s *Source) open(ctx context.Context, t chat.MCPTarget, scope chat.ToolScop
 		if err := s.o.Failed(ctx, t.Server.ID, reason); err != nil {
 			s.o.Log.Warn("why an MCP server failed could not be kept", chat.LogServer, t.Server.Slug, chat.LogError, err)
 		}
-		return nil, []string{fmt.Sprintf("%s; tried for %.1f s", reason, s.o.Now().Sub(began).Seconds())}
+		if took := s.o.Now().Sub(began); took >= time.Second {
+			reason += fmt.Sprintf("; tried for %.1f s", took.Seconds())
+		}
+		return nil, []string{reason}
 	}
 	notes = append(notes, list.Notes...)
 	notes = append(notes, open.offer(own, list)...)
