@@ -366,3 +366,84 @@ func TestAChangedTool(t *testing.T) {
 	}
 	y.until("the tool again", func(all map[string]chat.Server) bool { return len(all["script"].Tools) == 2 })
 }
+
+// TestWhatIsSaidOfAServerIsInTheAudit: who approved and who refused which server, by what hash and in which folder.
+func TestWhatIsSaidOfAServerIsInTheAudit(t *testing.T) {
+	a := serveNow(t, launch{})
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{".mcp.json": `{"mcpServers":{"script":{"command":"./server.sh","env":{"A":"hunter2-in-the-file"}}}}`, "server.sh": servertest.Script("Greet.", "")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var space struct {
+		ID string `json:"id"`
+	}
+	a.must("POST", "/api/v1/workspaces", map[string]any{"kind": "local", "directory": dir}, &space)
+	at := "/api/v1/workspaces/" + space.ID + "/mcp/"
+	a.must("POST", "/api/v1/workspaces/"+space.ID+"/context/resync", nil, nil)
+	type listed struct {
+		Seal     string `json:"seal"`
+		Approved bool   `json:"approved"`
+		Refused  bool   `json:"refused"`
+		Status   string `json:"status"`
+		Entry    struct {
+			Files []struct {
+				SHA256 string `json:"sha256"`
+			} `json:"files"`
+		} `json:"entry"`
+	}
+	look := func() listed {
+		t.Helper()
+		var all []listed
+		a.must("GET", at+"servers", nil, &all)
+		if len(all) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		return all[0]
+	}
+	s := look()
+	said := map[string]any{"name": "script", "seal": s.Seal}
+	a.must("POST", at+"refusals", said, nil)
+	if got := look(); !got.Refused || got.Approved || got.Status != "excluded" {
+		t.Errorf("%+v", got)
+	}
+	a.must("POST", at+"approvals", said, nil)
+	if got := look(); got.Refused || !got.Approved {
+		t.Errorf("%+v", got)
+	}
+	if status, raw := a.raw("POST", at+"refusals", map[string]any{"name": "script", "seal": strings.Repeat("00", 32)}); status != http.StatusConflict {
+		t.Errorf("%d %s", status, raw)
+	}
+	var kept struct {
+		Records []struct {
+			Action string            `json:"action"`
+			Object string            `json:"object"`
+			User   string            `json:"user_name"`
+			Facts  map[string]string `json:"facts"`
+			Hash   string            `json:"sha256"`
+		} `json:"records"`
+	}
+	a.must("GET", "/api/v1/audit?group=mcp_servers", nil, &kept)
+	if len(kept.Records) != 2 {
+		t.Fatalf("%+v", kept)
+	}
+	for i, action := range []string{"snapshot.ApproveServer", "snapshot.RefuseServer"} {
+		r := kept.Records[i]
+		want := map[string]string{"server": "script", "hash": s.Seal, "folder": dir, "entry_of": filepath.Join(dir, ".mcp.json"), "file_1_sha256": s.Entry.Files[0].SHA256}
+		if r.Action != action || r.Object != space.ID || r.User == "" || r.Hash == "" {
+			t.Errorf("%+v", r)
+		}
+		for name, value := range want {
+			if r.Facts[name] != value {
+				t.Errorf("%s of %s is %q, want %q", name, action, r.Facts[name], value)
+			}
+		}
+	}
+	if _, raw := a.raw("GET", "/api/v1/audit", nil); strings.Contains(string(raw), "hunter2") {
+		t.Error("a value of the entry is in the audit")
+	}
+}

@@ -150,6 +150,8 @@ var auditWords = map[string]string{
 	"model.Delete":           "removed a model",
 	"model.Connect":          "changed the model server",
 	"model.Pull":             "pulled a model",
+	"snapshot.ApproveServer": "approved an MCP server of a folder",
+	"snapshot.RefuseServer":  "refused an MCP server of a folder",
 	"workspace.Create":       "added a folder",
 	"workspace.Update":       "changed a workspace",
 }

@@ -105,7 +105,7 @@ var commands = map[rule]map[string]string{
 	},
 	ownsWrite: {
 		"engine":    "StopProcess Send Edit Fork Interrupt Retry Compact Clear Amend Title Delete Submit Answer EditQueued DeleteQueued Promote Restore Pin",
-		"snapshot":  "AddSource RemoveSource Resync ApproveServer",
+		"snapshot":  "AddSource RemoveSource Resync ApproveServer RefuseServer",
 		"rule":      "SetWorkspace SetChat",
 		"workspace": "Update Start Stop Delete",
 	},
@@ -226,7 +226,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 // alsoRecorded are the commands that the audit holds beside those of admins and those about a person.
-var alsoRecorded = "account.ChangePassword engine.Answer rule.SetWorkspace rule.SetChat"
+var alsoRecorded = "account.ChangePassword engine.Answer rule.SetWorkspace rule.SetChat snapshot.ApproveServer snapshot.RefuseServer"
 
 // isRecorded: whatever changes the appliance or what a person may do; nobody has to remember it for a new command.
 func isRecorded(name string, r rule) bool {

@@ -28,6 +28,7 @@ func (s *Site) contextRoutes(user func(string, http.HandlerFunc) gate.Route) []g
 		user("POST /workspaces/{id}/context/sources/remove", s.removeSource),
 		user("POST /workspaces/{id}/context/refresh", s.setRefresh),
 		user("POST /workspaces/{id}/context/servers/approve", s.approveServer),
+		user("POST /workspaces/{id}/context/servers/refuse", s.refuseServer),
 		user("POST /chats/{id}/context", s.takeContext),
 		user("GET /chats/{id}/context/changes", s.contextChanges),
 	}

@@ -26,12 +26,24 @@ func (s *Site) approveServer(w http.ResponseWriter, r *http.Request) {
 	s.contextAgain(w, r, "", err)
 }
 
+// refuseServer keeps an MCP server of a Workspace from starting as it was shown, and ends it if it runs.
+func (s *Site) refuseServer(w http.ResponseWriter, r *http.Request) {
+	in := snapshot.RefuseServerInput{ID: chat.WorkspaceID(r.PathValue("id")), Name: r.FormValue("name")}
+	err := in.Hash.UnmarshalText([]byte(r.FormValue("hash")))
+	if err != nil {
+		err = chat.NotFound("MCP server")
+	} else {
+		_, err = s.o.Contexts.RefuseServer(r.Context(), gate.Principal(r.Context()), in)
+	}
+	s.contextAgain(w, r, "", err)
+}
+
 // serverViews are the MCP servers of a Workspace's files, those that wait for a person first.
 func serverViews(v snapshot.View) []view.FolderServer {
 	var waiting, others []view.FolderServer
 	for _, s := range v.Servers {
 		one := serverView(v.Workspace.Directory, s)
-		if one.Waits {
+		if one.Said == view.Waits {
 			waiting = append(waiting, one)
 		} else {
 			others = append(others, one)
@@ -42,9 +54,18 @@ func serverViews(v snapshot.View) []view.FolderServer {
 
 func serverView(directory string, s chat.Server) view.FolderServer {
 	out := view.FolderServer{Name: s.Name, Config: below(directory, s.Config), Status: string(s.Status), Problem: s.Error, Entry: entryText(s.Entry)}
-	out.Waits = s.Status == chat.ResourceExcluded && !s.Approved && s.Hash != chat.Hash{}
-	if out.Waits {
-		out.Hash, out.Problem = s.Hash.String(), ""
+	known := s.Hash != chat.Hash{}
+	if known {
+		out.Hash = s.Hash.String()
+	}
+	switch {
+	case !known:
+	case s.Approved:
+		out.Said = view.Approved
+	case s.Refused:
+		out.Said, out.Problem = view.Refused, ""
+	case s.Status == chat.ResourceExcluded:
+		out.Said, out.Problem = view.Waits, ""
 	}
 	if s.Status == chat.ResourceUnreadable && s.Approved && strings.Contains(s.Error, "being connected") {
 		out.Status = "connecting"

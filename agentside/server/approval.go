@@ -41,10 +41,12 @@ type approvals struct {
 	kept keptFile
 }
 
-// keptFile is what was approved by name, newest last, and by name the tools as they were when they were first seen after that.
+// keptFile is what was approved by name, newest last, by name the tools as they were when they were first seen after that, and by name what
+// was refused last.
 type keptFile struct {
 	Approvals map[string][]yes          `json:"approvals"`
 	Tools     map[string]map[string]pin `json:"tools"`
+	Refused   map[string]chat.Hash      `json:"refused,omitempty"`
 }
 
 // pin is a tool as it was accepted.
@@ -109,10 +111,30 @@ func (a *approvals) add(name string, y yes) error {
 		all := slices.DeleteFunc(slices.Clone(f.Approvals[name]), func(o yes) bool { return o.Hash == y.Hash })
 		all = append(all, y)
 		f.Approvals[name] = all[max(0, len(all)-keptYes):]
+		delete(f.Refused, name)
 		if !had {
 			delete(f.Tools, name)
 		}
 	})
+}
+
+// refuse keeps a no, and takes back the yes to the same.
+func (a *approvals) refuse(name string, hash chat.Hash) error {
+	return a.change(func(f *keptFile) {
+		f.Approvals[name] = slices.DeleteFunc(slices.Clone(f.Approvals[name]), func(o yes) bool { return o.Hash == hash })
+		if len(f.Approvals[name]) == 0 {
+			delete(f.Approvals, name)
+		}
+		f.Refused[name] = hash
+	})
+}
+
+// refused says whether exactly this was refused last.
+func (a *approvals) refused(name string, hash chat.Hash) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	no, found := a.kept.Refused[name]
+	return found && hmac.Equal(no[:], hash[:])
 }
 
 // pinned gives the tools of a server as they were accepted.
@@ -139,13 +161,16 @@ func (a *approvals) change(do func(*keptFile)) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
-	fresh := keptFile{maps.Clone(a.kept.Approvals), maps.Clone(a.kept.Tools)}
+	fresh := keptFile{maps.Clone(a.kept.Approvals), maps.Clone(a.kept.Tools), maps.Clone(a.kept.Refused)}
 	a.mu.Unlock()
 	if fresh.Approvals == nil {
 		fresh.Approvals = map[string][]yes{}
 	}
 	if fresh.Tools == nil {
 		fresh.Tools = map[string]map[string]pin{}
+	}
+	if fresh.Refused == nil {
+		fresh.Refused = map[string]chat.Hash{}
 	}
 	do(&fresh)
 	if a.path != "" {

@@ -254,6 +254,7 @@ func (p *Provider) settle(w wanted) {
 	}
 	running := s.run != nil && s.run.w.hash == w.hash
 	s.want, s.approved, s.before = w, approved, before
+	s.refused = !approved && w.hash != (chat.Hash{}) && p.approvals.refused(w.name, w.hash)
 	switch {
 	case !approved:
 		s.stop()

@@ -111,6 +111,53 @@ func shown(t *testing.T, v *Provider, name string) chat.Server {
 	return chat.Server{}
 }
 
+// TestARefusedServer: a no ends what runs and outlives the process, a change asks again, and going back to what was refused does not.
+func TestARefusedServer(t *testing.T) {
+	p := &peer{tools: []chat.ResourceTool{{Name: "tides"}}}
+	keep := filepath.Join(t.TempDir(), "keep.json")
+	begin := func(headers string) *Provider {
+		v := New(Options{Dir: "/w", Keep: keep, Key: []byte("k"), Dial: p.dial, Environ: []string{"T=hunter2-value"}})
+		t.Cleanup(v.Close)
+		v.Load(remote(headers))
+		return v
+	}
+	const one, other = `{"A":"one"}`, `{"A":"other"}`
+	v := begin(one)
+	s := shown(t, v, "far")
+	if err := v.Approve(t.Context(), chat.ServerApproval{Name: "far", Hash: chat.Hash{1}, Refused: true}); kindOf(err) != chat.KindWrongState {
+		t.Errorf("something else was refused: %v", err)
+	}
+	approve(t, v, "far")
+	for shown(t, v, "far").Status != chat.ResourceOK {
+	}
+	if err := v.Approve(t.Context(), chat.ServerApproval{Name: "far", Hash: s.Hash, Refused: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(t, v, "far"); got.Status != chat.ResourceExcluded || got.Approved || !got.Refused || !strings.Contains(got.Error, "refused") || len(got.Tools) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := v.Call(t.Context(), "far", "tides", []byte(`{}`)); kindOf(err) != chat.KindUnavailable {
+		t.Errorf("a refused server was called: %v", err)
+	}
+	v.Close()
+	v = begin(one)
+	if got := shown(t, v, "far"); !got.Refused {
+		t.Errorf("the no is forgotten: %+v", got)
+	}
+	v.Load(remote(other))
+	if got := shown(t, v, "far"); got.Refused || got.Approved || !strings.Contains(got.Error, needsApproval) {
+		t.Errorf("what has changed does not ask: %+v", got)
+	}
+	v.Load(remote(one))
+	if got := shown(t, v, "far"); !got.Refused {
+		t.Errorf("%+v", got)
+	}
+	approve(t, v, "far")
+	if got := shown(t, v, "far"); got.Refused || !got.Approved {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestRestartsArePaced: 1 s, doubling to a minute, and from the start again after a connection that lived.
 func TestRestartsArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,6 +19,7 @@ var ErrLost = errors.New("the connection to the server is lost")
 type server struct {
 	want     wanted
 	approved bool
+	refused  bool
 	before   *chat.ServerEntry
 	// run is what was approved, fallback what was connected before, until run is.
 	run, fallback *run

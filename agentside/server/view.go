@@ -54,6 +54,8 @@ func (s *server) standing() (chat.ResourceStatus, string, *run) {
 	switch {
 	case s.want.fault != "":
 		return chat.ResourceInvalid, s.want.fault, nil
+	case !s.approved && s.refused:
+		return chat.ResourceExcluded, "it was refused (" + s.want.hash.String() + ")", nil
 	case !s.approved && s.before != nil:
 		return chat.ResourceExcluded, needsApproval + ": it has changed since it was approved (" + s.want.hash.String() + ")", nil
 	case !s.approved:
@@ -88,7 +90,7 @@ func (p *Provider) List(ctx context.Context) ([]chat.Server, error) {
 	for _, s := range p.sortedLocked() {
 		status, text, shown := s.standing()
 		v := chat.Server{Name: s.want.name, Config: s.want.config, Status: status, Error: text, Hash: s.want.hash, Approved: s.approved,
-			Entry: s.want.shown, Before: s.before}
+			Refused: s.refused, Entry: s.want.shown, Before: s.before}
 		if s.want.transport == Stdio {
 			v.Sandbox = &box
 		}
@@ -109,7 +111,7 @@ func (p *Provider) poke() {
 	}
 }
 
-// Approve keeps a person's yes, and connects.
+// Approve keeps a person's yes, and connects; a no ends what runs.
 func (p *Provider) Approve(ctx context.Context, a chat.ServerApproval) error {
 	if err := p.again(ctx); err != nil {
 		return err
@@ -130,6 +132,12 @@ func (p *Provider) Approve(ctx context.Context, a chat.ServerApproval) error {
 	case w.hash == (chat.Hash{}) || a.Hash != w.hash:
 		return &chat.Error{Kind: chat.KindWrongState, Message: "The server is not what you were shown.",
 			Detail: "Its entry or its program has changed meanwhile. Look at it again."}
+	}
+	if a.Refused {
+		if err := p.approvals.refuse(a.Name, a.Hash); err != nil {
+			return err
+		}
+		return p.again(ctx)
 	}
 	if err := p.approvals.add(a.Name, yes{Hash: a.Hash, By: a.By, At: p.o.Now().UTC(), Entry: w.shown}); err != nil {
 		return err

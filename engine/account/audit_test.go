@@ -80,6 +80,22 @@ func TestRunRecordsByThePolicy(t *testing.T) {
 	}
 }
 
+// TestACommandIsRecordedOnce: the commit that writes the record of a command that changed nothing in the store does not take it along again.
+func TestACommandIsRecordedOnce(t *testing.T) {
+	store := kvtest.Open(t)
+	g := NewGuard(Owners{}, metric.New())
+	g.AuditTo(func(ctx context.Context, a chat.Audit) {
+		if err := store.Update(context.WithoutCancel(ctx), func(tx *kv.Tx) error { return tx.AppendAudit(a) }); err != nil {
+			t.Error(err)
+		}
+	})
+	me := chat.Principal{UserID: "01a202e6-f9bc-7353-bcbc-627e81d84d24", Name: "Ada", Role: chat.UserAdmin}
+	_, err := Run(t.Context(), g, "test.Do", AdminWrites[asks](), me, asks{}, func(context.Context, chat.Principal, asks) (int, error) { return 0, nil })
+	if all := records(t, store); err != nil || len(all) != 1 {
+		t.Errorf("%d records, %v", len(all), err)
+	}
+}
+
 func records(t *testing.T, store *kv.Store) []kv.AuditLink {
 	t.Helper()
 	var all []kv.AuditLink

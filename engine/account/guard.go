@@ -88,6 +88,8 @@ func (g *Guard) settle(ctx context.Context, note *chat.AuditNote, result string)
 	if result == "refused" || written && !a.Failed {
 		return
 	}
+	// The commit that writes it must not take the note along, too.
+	note.Settle(true)
 	g.record(ctx, a)
 }
 

@@ -42,7 +42,7 @@ var groups = []struct {
 	{SignIns, []string{"sign_in", "sign_out", "account.CreateLogin", "account.RevokeSession"}},
 	{People, []string{"account.", "owner.", "token."}},
 	{Models, []string{"model."}},
-	{Servers, []string{"mcp."}},
+	{Servers, []string{"mcp.", "snapshot.ApproveServer", "snapshot.RefuseServer"}},
 	{Agents, []string{"agent."}},
 	{Tools, []string{"tool.", "engine."}},
 	{Store, []string{"store.", "audit.", "secrets."}},

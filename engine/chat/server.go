@@ -20,7 +20,7 @@ type Servers interface {
 	// Call calls a tool by its own name; args are a JSON object. A server that is not connected, or not approved any more, is a
 	// KindUnavailable Error, one that fails a KindServer one; what the tool says of its own failure is an answer.
 	Call(ctx context.Context, server, tool string, args json.RawMessage) (ServerAnswer, error)
-	// Approve lets a server start. KindNotFound for an unknown name, KindWrongState when Hash is not that of the entry as it is now.
+	// Approve lets a server start, or with Refused keeps it from it. KindNotFound for an unknown name, KindWrongState when Hash is not that of the entry as it is now.
 	Approve(ctx context.Context, a ServerApproval) error
 }
 
@@ -34,8 +34,9 @@ type Server struct {
 	Error string `json:"error,omitempty"`
 	// Hash seals the entry and its program as they are now; zero for an entry that cannot be approved.
 	Hash Hash `json:"hash"`
-	// Approved: a person has approved exactly this.
+	// Approved: a person has approved exactly this. Refused: a person has refused exactly this.
 	Approved bool        `json:"approved"`
+	Refused  bool        `json:"refused,omitempty"`
 	Entry    ServerEntry `json:"entry"`
 	// Before is what was approved last, of a server that has changed since.
 	Before *ServerEntry `json:"before,omitempty"`
@@ -79,13 +80,15 @@ type ServerFile struct {
 	Hash Hash   `json:"hash"`
 }
 
-// ServerApproval is a person's yes to an entry.
+// ServerApproval is a person's yes to an entry, or with Refused their no, which takes back a yes to the same.
 type ServerApproval struct {
 	Name string `json:"name"`
 	// Tool is set to accept that tool as it is now instead of the entry; Hash is then the tool's.
 	Tool string `json:"tool,omitempty"`
 	Hash Hash   `json:"hash"`
 	By   UserID `json:"by"`
+	// Refused is for entries only.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // ServerAnswer is a tool's answer.

@@ -50,6 +50,11 @@ func (g *Guarded) Refresh(ctx context.Context, p chat.Principal, in RefreshInput
 	return account.Run(ctx, g.guard, "snapshot.Refresh", policyRefresh, p, in, g.room.Refresh)
 }
 
+// RefuseServer is Room.RefuseServer under policyRefuseServer.
+func (g *Guarded) RefuseServer(ctx context.Context, p chat.Principal, in RefuseServerInput) (Done, error) {
+	return account.Run(ctx, g.guard, "snapshot.RefuseServer", policyRefuseServer, p, in, g.room.RefuseServer)
+}
+
 // RemoveSource is Room.RemoveSource under policyRemoveSource.
 func (g *Guarded) RemoveSource(ctx context.Context, p chat.Principal, in RemoveSourceInput) (string, error) {
 	return account.Run(ctx, g.guard, "snapshot.RemoveSource", policyRemoveSource, p, in, g.room.RemoveSource)

@@ -18,7 +18,8 @@ var (
 	policyResync       = account.OwnsWorkspaceWrites(func(in ResyncInput) chat.WorkspaceID { return in.ID })
 	policyServers      = account.OwnsWorkspace(func(in ServersInput) chat.WorkspaceID { return in.ID })
 	// What is approved runs a program that a repository chose.
-	policyApproveServer = account.OwnsWorkspaceWrites(func(in ApproveServerInput) chat.WorkspaceID { return in.ID })
+	policyApproveServer = account.OwnsWorkspaceWrites(func(in ApproveServerInput) chat.WorkspaceID { return in.ID }).Audited()
+	policyRefuseServer  = account.OwnsWorkspaceWrites(func(in RefuseServerInput) chat.WorkspaceID { return in.ID }).Audited()
 	policyRefresh       = account.Anyone[RefreshInput]()
 	policySetRefresh    = account.AnyoneWrites[SetRefreshInput]()
 )

@@ -2,13 +2,20 @@ package snapshot
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/kv"
 )
 
 // connectTime is how long an approval waits for the server to connect.
 const connectTime = 4 * time.Second
+
+// maxNotedFiles is how many files of a server the audit names.
+const maxNotedFiles = 2
 
 // ServersInput names a Workspace.
 type ServersInput struct{ ID chat.WorkspaceID }
@@ -55,6 +62,9 @@ func (r *Room) ApproveServer(ctx context.Context, p chat.Principal, in ApproveSe
 	}
 	within, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
+	if err := r.noteServer(within, in.ID, s, in.Name); err != nil {
+		return Done{}, err
+	}
 	live, err := r.live(within, in.ID)
 	if err != nil {
 		return Done{}, err
@@ -73,4 +83,80 @@ func (r *Room) ApproveServer(ctx context.Context, p chat.Principal, in ApproveSe
 		}
 	}
 	return Done{}, nil
+}
+
+// RefuseServerInput is a no to what a person was shown.
+type RefuseServerInput struct {
+	ID   chat.WorkspaceID
+	Name string
+	Hash chat.Hash
+}
+
+// RefuseServer keeps a server from starting as it was shown, and ends it if it runs so; it asks again once it has changed.
+func (r *Room) RefuseServer(ctx context.Context, p chat.Principal, in RefuseServerInput) (Done, error) {
+	s, err := r.servers(ctx, in.ID)
+	if err != nil {
+		return Done{}, err
+	}
+	if s == nil {
+		return Done{}, chat.NotFound("MCP server")
+	}
+	within, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	if err := r.noteServer(within, in.ID, s, in.Name); err != nil {
+		return Done{}, err
+	}
+	return Done{}, s.Approve(ctx, chat.ServerApproval{Name: in.Name, Hash: in.Hash, By: p.UserID, Refused: true})
+}
+
+// noteServer adds to the record of the audit where a server is and which files it runs, whose hashes anybody can compare: the seal that is
+// approved only its own machine can make.
+func (r *Room) noteServer(ctx context.Context, id chat.WorkspaceID, servers chat.Servers, name string) error {
+	note := chat.AuditOf(ctx)
+	if note == nil {
+		return nil
+	}
+	err := r.o.Store.View(ctx, func(tx *kv.Tx) error {
+		rec, found, err := tx.Workspace(id)
+		if found {
+			note.Fact("folder", rec.Directory)
+			note.Fact("agent", string(rec.AgentID))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	all, err := servers.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Name != name {
+			continue
+		}
+		note.Fact("entry_of", s.Config)
+		// The rest of an address may be a secret.
+		if u, err := url.Parse(s.Entry.URL); err == nil {
+			note.Fact("host", u.Host)
+		}
+		for i, f := range s.Entry.Files {
+			if i == maxNotedFiles {
+				break
+			}
+			note.Fact(fmt.Sprintf("file_%d", i+1), filepath.Base(f.Path))
+			note.Fact(fmt.Sprintf("file_%d_sha256", i+1), f.Hash.String())
+		}
+	}
+	return nil
+}
+
+// AuditFacts gives what was approved, by its seal.
+func (i ApproveServerInput) AuditFacts() map[string]string {
+	return map[string]string{"server": i.Name, "tool": i.Tool, "hash": i.Hash.String()}
+}
+
+// AuditFacts gives what was refused, by its seal.
+func (i RefuseServerInput) AuditFacts() map[string]string {
+	return map[string]string{"server": i.Name, "hash": i.Hash.String()}
 }

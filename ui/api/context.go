@@ -26,6 +26,8 @@ func (a *API) contextEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.workspaceServers), out: map[int]any{http.StatusOK: []client.WorkspaceServer{}}},
 		{method: http.MethodPost, path: "/workspaces/{id}/mcp/approvals", summary: "Let an MCP server of a workspace start as it was listed, or accept a tool that changed.", in: client.ServerApproval{},
 			handler: answer(a, http.StatusNoContent, a.approveServer), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodPost, path: "/workspaces/{id}/mcp/refusals", summary: "Keep an MCP server of a workspace from starting as it was listed; it asks again once it has changed.", in: client.ServerRefusal{},
+			handler: answer(a, http.StatusNoContent, a.refuseServer), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodPost, path: one + "/resync", summary: "Look at a workspace anew.",
 			handler: answer(a, http.StatusOK, a.resync), out: map[int]any{http.StatusOK: client.ContextSnapshot{}}},
 		{method: http.MethodGet, path: one + "/sources", summary: "List the paths that were added to a workspace's context, or give the one that is named.",

@@ -24,8 +24,17 @@ func (a *API) approveServer(q *request, in client.ServerApproval) (none, error) 
 	return none{}, err
 }
 
+func (a *API) refuseServer(q *request, in client.ServerRefusal) (none, error) {
+	var hash chat.Hash
+	if err := hash.UnmarshalText([]byte(in.Seal)); err != nil {
+		return none{}, chat.Invalid("seal", "It must be the seal of the server as it was listed.")
+	}
+	_, err := a.o.Contexts.RefuseServer(q.ctx(), q.who, snapshot.RefuseServerInput{ID: workspaceID(q), Name: in.Name, Hash: hash})
+	return none{}, err
+}
+
 func shownServer(s chat.Server) client.WorkspaceServer {
-	out := client.WorkspaceServer{Name: s.Name, Config: s.Config, Status: s.Status, Error: s.Error, Approved: s.Approved, Entry: shownEntry(s.Entry), Sandbox: s.Sandbox}
+	out := client.WorkspaceServer{Name: s.Name, Config: s.Config, Status: s.Status, Error: s.Error, Approved: s.Approved, Refused: s.Refused, Entry: shownEntry(s.Entry), Sandbox: s.Sandbox}
 	if s.Hash != (chat.Hash{}) {
 		out.Seal = s.Hash.String()
 	}

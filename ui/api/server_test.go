@@ -34,5 +34,12 @@ func checkServers(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	if err != nil || !all[1].Approved || all[1].Status != chat.ResourceUnreadable {
 		t.Errorf("%+v, %v", all, err)
 	}
+	take(step{name: "refuse another seal", method: "POST", path: one + "/mcp/refusals", body: `{"name":"far","seal":"` + strings.Repeat("0", 64) + `"}`, status: 409})
+	take(step{name: "refuse no seal", method: "POST", path: one + "/mcp/refusals", body: `{"name":"far","seal":"x"}`, status: 400})
+	take(step{name: "refuse", method: "POST", path: one + "/mcp/refusals", body: `{"name":"far","seal":"` + list[1].Seal + `"}`, status: 204})
+	all, err = a.Client.WorkspaceServers(t.Context(), id)
+	if err != nil || all[1].Approved || !all[1].Refused || all[1].Status != chat.ResourceExcluded {
+		t.Errorf("%+v, %v", all, err)
+	}
 	take(step{name: "servers of none", method: "GET", path: "/workspaces/x/mcp/servers", status: 404})
 }

@@ -15,8 +15,9 @@ type FolderServer struct {
 	Problem string
 	// Entry is all that is approved, but no values.
 	Entry string
-	// Waits: it needs an approval, which names Hash. Changed: it had one; Difference is what became of it since.
-	Waits      bool
+	// Said is what a person has said of exactly this, which Hash names. Changed: they had approved it before; Difference is what became of
+	// it since.
+	Said       Said
 	Hash       string
 	Changed    bool
 	Difference []text.DiffFile
@@ -25,6 +26,16 @@ type FolderServer struct {
 	// ChangedTools are not offered until somebody accepts them.
 	ChangedTools []FolderTool
 }
+
+// Said is a person's answer to a server of a folder. SaidNothing is one that cannot be approved; it Waits for an answer.
+type Said string
+
+const (
+	SaidNothing Said = ""
+	Waits       Said = "waits"
+	Approved    Said = "approved"
+	Refused     Said = "refused"
+)
 
 // FolderTool is a tool of a server.
 type FolderTool struct {
@@ -36,8 +47,10 @@ type FolderTool struct {
 
 func (s FolderServer) tone() (icon, tone string) {
 	switch {
-	case s.Waits:
+	case s.Said == Waits:
 		return "i-wait", "warn"
+	case s.Said == Refused:
+		return "i-skip", "faint"
 	case s.Status == "ok" && (s.Problem != "" || len(s.ChangedTools) > 0):
 		return "i-alert", "warn"
 	case s.Status == "ok":
@@ -50,10 +63,12 @@ func (s FolderServer) tone() (icon, tone string) {
 
 func (s FolderServer) word() string {
 	switch {
-	case s.Waits && s.Changed:
+	case s.Said == Waits && s.Changed:
 		return "changed since you approved"
-	case s.Waits:
+	case s.Said == Waits:
 		return "needs approval"
+	case s.Said == Refused:
+		return "refused"
 	case s.Status == "ok":
 		return Count(len(s.Tools), "tool")
 	case s.Status == "connecting":
@@ -77,4 +92,13 @@ func approveServer(c Context, s FolderServer, tool FolderTool) string {
 		q.Set("chat", c.ChatID)
 	}
 	return contextBase(c) + "/servers/approve?" + q.Encode()
+}
+
+// refuseServer is where a no to a server goes.
+func refuseServer(c Context, s FolderServer) string {
+	q := url.Values{"name": {s.Name}, "hash": {s.Hash}}
+	if c.ChatID != "" {
+		q.Set("chat", c.ChatID)
+	}
+	return contextBase(c) + "/servers/refuse?" + q.Encode()
 }

@@ -15,9 +15,11 @@ type WorkspaceServer struct {
 	Status chat.ResourceStatus `json:"status"`
 	Error  string              `json:"error,omitempty"`
 	// Seal is what an approval names; empty for an entry that cannot be approved.
-	Seal     string      `json:"seal,omitempty"`
-	Approved bool        `json:"approved"`
-	Entry    ServerEntry `json:"entry"`
+	Seal     string `json:"seal,omitempty"`
+	Approved bool   `json:"approved"`
+	// Refused: a person has refused exactly this.
+	Refused bool        `json:"refused,omitempty"`
+	Entry   ServerEntry `json:"entry"`
 	// Before is what was approved last, of a server that has changed since.
 	Before *ServerEntry `json:"before,omitempty"`
 	// Sandbox confines a program.
@@ -72,4 +74,15 @@ func (c *Client) WorkspaceServers(ctx context.Context, id chat.WorkspaceID) ([]W
 // ApproveWorkspaceServer lets one of them start as it was listed.
 func (c *Client) ApproveWorkspaceServer(ctx context.Context, id chat.WorkspaceID, in ServerApproval) error {
 	return c.call(ctx, http.MethodPost, workspacePath(id)+"/mcp/approvals", nil, in, nil)
+}
+
+// ServerRefusal keeps a server from starting. Seal is that of what was listed.
+type ServerRefusal struct {
+	Name string `json:"name"`
+	Seal string `json:"seal"`
+}
+
+// RefuseWorkspaceServer keeps a server of a Workspace from starting as it was listed, and ends it if it runs so.
+func (c *Client) RefuseWorkspaceServer(ctx context.Context, id chat.WorkspaceID, in ServerRefusal) error {
+	return c.call(ctx, http.MethodPost, workspacePath(id)+"/mcp/refusals", nil, in, nil)
 }
