@@ -36,7 +36,7 @@ func (s *Site) outboundPage(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) outboundView(r *http.Request) (view.OutboundPage, error) {
 	report, err := s.o.Outbound.Report(r.Context(), gate.Principal(r.Context()), outbound.ReportInput{})
-	out := view.OutboundPage{Mode: string(report.Mode), Bound: string(report.Bound), Called: report.Called()}
+	out := view.OutboundPage{Mode: string(report.Mode), Bound: string(report.Bound), Called: report.Called(), LookedUp: report.LookedUp()}
 	for _, h := range report.Hosts {
 		out.Hosts = append(out.Hosts, outboundHost(h))
 	}

@@ -106,6 +106,15 @@ func (r Report) Called() bool {
 	return slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Called > 0 })
 }
 
+// LookedUp says whether a name was asked for although nobody was called then: the resolver of the machine may have asked others.
+func (r Report) LookedUp() bool {
+	return slices.ContainsFunc(r.Hosts, func(h Host) bool {
+		return slices.ContainsFunc(h.Entries, func(e *chat.OutboundEntry) bool {
+			return !e.Allowed && (e.Reason == reasonLookup || e.Address != "" && e.Address != e.Host)
+		})
+	})
+}
+
 // Host is what the ledger has of one host and port.
 type Host struct {
 	Host            string

@@ -467,6 +467,20 @@ func TestAttemptsAreCountedAndTheApplianceIsNobodysTarget(t *testing.T) {
 	}
 }
 
+// TestANameThatWasAskedForIsSaidSo: nobody was called, but the resolver of the machine may have asked others.
+func TestANameThatWasAskedForIsSaidSo(t *testing.T) {
+	for address, want := range map[string]bool{"http://gone.example/": true, "http://inside.example/": true, "http://10.0.0.1/": false, "http://localhost/": false} {
+		r := newRig(t, chat.OutboundOpen, nil)
+		r.name("inside.example", "10.0.0.9")
+		if _, err := get(t, r.Client(Purpose{Name: "fetch"}), address); err == nil {
+			t.Fatalf("%s was reached", address)
+		}
+		if out := r.report(t); out.LookedUp() != want || out.Called() || len(out.Hosts) != 1 {
+			t.Errorf("%s: looked up %v, called %v, %+v", address, out.LookedUp(), out.Called(), out.Hosts)
+		}
+	}
+}
+
 // TestAnAttemptThatCannotBeWrittenIsNotMade: the ledger comes first.
 func TestAnAttemptThatCannotBeWrittenIsNotMade(t *testing.T) {
 	r := newRig(t, chat.OutboundOpen, nil)

@@ -23,7 +23,7 @@ func (a *API) outboundEndpoints() []endpoint {
 
 func (a *API) outbound(q *request, _ none) (client.Outbound, error) {
 	report, err := a.o.Outbound.Report(q.ctx(), q.who, outbound.ReportInput{})
-	out := client.Outbound{Mode: report.Mode, Bound: report.Bound, Called: report.Called(), Hosts: []client.OutboundHost{}, Allowed: []client.AllowedTarget{}}
+	out := client.Outbound{Mode: report.Mode, Bound: report.Bound, Called: report.Called(), LookedUp: report.LookedUp(), Hosts: []client.OutboundHost{}, Allowed: []client.AllowedTarget{}}
 	for _, h := range report.Hosts {
 		shown := client.OutboundHost{Host: h.Host, Port: h.Port, Called: h.Called, Refused: h.Refused, Last: client.At(h.Last), Waits: h.Waits, Local: h.Local,
 			Attempts: []client.OutboundAttempt{}}

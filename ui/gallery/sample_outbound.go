@@ -20,6 +20,7 @@ func outbounds() []specimen {
 	return []specimen{
 		{"Nobody was called", "", []templ.Component{view.OutboundBody(view.OutboundPage{Mode: "deny", Bound: "deny"})}},
 		{"Refused only", "", []templ.Component{view.OutboundBody(view.OutboundPage{Mode: "ask", Hosts: hosts[1:2]})}},
+		{"Only names were asked for", "", []templ.Component{view.OutboundBody(view.OutboundPage{Mode: "ask", LookedUp: true, Hosts: hosts[1:2]})}},
 		{"Hosts were called", "", []templ.Component{view.OutboundBody(view.OutboundPage{Mode: "open", Called: true, Hosts: hosts, Allowed: allowed})}},
 		{"Refused input", "", []templ.Component{view.OutboundBody(view.OutboundPage{Mode: "ask", Bound: "ask", ModeError: "The mode was set to ask when the appliance was started.",
 			Typed: view.OutboundAllowed{Host: "nas/files", Port: "x", Local: true}, AllowError: "A name or an address alone, such as example.org or 192.168.1.20."})}},

@@ -10,9 +10,11 @@ type OutboundPage struct {
 	Mode, Bound string
 	ModeError   string
 	// Called: something went out of this machine.
-	Called  bool
-	Hosts   []OutboundHost
-	Allowed []OutboundAllowed
+	Called bool
+	// LookedUp: nobody was called, but a name was asked for.
+	LookedUp bool
+	Hosts    []OutboundHost
+	Allowed  []OutboundAllowed
 	// Typed is what was refused of the form, AllowError why.
 	Typed      OutboundAllowed
 	AllowError string

@@ -15,9 +15,11 @@ type Outbound struct {
 	// Bound is the loosest mode that may be chosen, as flag or file say; "" for any.
 	Bound chat.OutboundMode `json:"bound,omitempty"`
 	// Called says whether anything went out of the machine.
-	Called  bool            `json:"called"`
-	Hosts   []OutboundHost  `json:"hosts"`
-	Allowed []AllowedTarget `json:"allowed"`
+	Called bool `json:"called"`
+	// LookedUp says whether a name was asked for without a call.
+	LookedUp bool            `json:"looked_up"`
+	Hosts    []OutboundHost  `json:"hosts"`
+	Allowed  []AllowedTarget `json:"allowed"`
 }
 
 // OutboundHost has the attempts for one host and port.
