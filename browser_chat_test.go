@@ -87,15 +87,26 @@ func TestBrowserQueue(t *testing.T) {
 	p.shows("#queue li:nth-child(1)", "first in the queue")
 	p.press("#queue li:nth-child(3)", "Remove")
 	p.lacks("#queue", "to be removed")
+	// In its row it is written anew; another tab moves it meanwhile, and nothing of it is lost.
 	p.press("#queue li:nth-child(1)", "Edit")
-	p.until(`document.getElementById('composer-text').value.includes('first in the queue')`)
-	if text := p.eval(`document.getElementById('composer-text').value`); text != "first in the queue" {
+	p.until(`document.activeElement.matches('#queue-edit textarea')&&document.activeElement.value==='first in the queue'`)
+	p.fill("#queue-edit textarea", "rewritten")
+	q := p.another()
+	q.open(p.eval(`location.href`))
+	q.press("#queue li:nth-child(2)", "Move up")
+	p.until(`document.querySelector('#queue li:nth-child(2) #queue-edit')&&document.activeElement.matches('#queue-edit textarea')&&document.activeElement.value==='rewritten'`)
+	p.key("Enter", "\r", 13, 0)
+	p.until(`!document.getElementById('queue-edit')`)
+	p.shows("#queue li:nth-child(2)", "rewritten")
+	q.shows("#queue li:nth-child(2)", "rewritten")
+	q.lacks("#queue", "first in the queue")
+	if text := p.eval(`document.getElementById('composer-text').value`); text != "" {
 		t.Errorf("the composer holds %q", text)
 	}
-	p.lacks("#queue", "first in the queue")
-	p.fill("#composer-text", "")
-	p.send("rewritten")
-	p.shows("#queue li:nth-child(2)", "rewritten")
+	// What is taken while it is written anew leaves its text in the composer.
+	q.press("#queue li:nth-child(1)", "Edit")
+	q.until(`document.activeElement.matches('#queue-edit textarea')`)
+	q.fill("#queue-edit textarea", "my other words")
 	// Sending the last one now interrupts what runs; the other follows by itself.
 	p.press("#queue li:nth-child(2)", "Send now")
 	p.shows("#log", "The rewritten one is answered.")
@@ -108,6 +119,8 @@ func TestBrowserQueue(t *testing.T) {
 	if p.eval(`document.getElementById('queue').hidden`) != "true" {
 		t.Error("the queue is not empty")
 	}
+	q.until(`document.getElementById('composer-text').value==='my other words'`)
+	q.shows("#toasts", "taken meanwhile")
 }
 
 func TestBrowserStop(t *testing.T) {

@@ -155,39 +155,6 @@ func (s *Site) settings(w http.ResponseWriter, r *http.Request) {
 	intent(s, w, r, func(ctx context.Context, p chat.Principal) (*chat.Chat, error) { return s.chats.Amend(ctx, p, in) })
 }
 
-func queued(r *http.Request) engine.QueuedInput {
-	n, err := strconv.ParseInt(r.PathValue("n"), 10, 64)
-	if err != nil {
-		n = 0 // no queued message has this id
-	}
-	return engine.QueuedInput{ChatID: chatID(r), QueuedID: chat.MessageID(n)}
-}
-
-func (s *Site) promote(w http.ResponseWriter, r *http.Request) {
-	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
-		return s.chats.Promote(ctx, p, queued(r))
-	})
-}
-
-// moveQueued puts a queued Message before another one.
-func (s *Site) moveQueued(w http.ResponseWriter, r *http.Request) {
-	before, err := strconv.ParseInt(r.FormValue("before"), 10, 64)
-	if err != nil || before <= 0 {
-		s.done(w, r, chat.NotFound("queued message"))
-		return
-	}
-	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
-		return s.chats.EditQueued(ctx, p, engine.EditQueuedInput{ChatID: chatID(r), QueuedID: queued(r).QueuedID, Before: chat.MessageID(before)})
-	})
-}
-
-// deleteQueued also serves the edit of a queued Message: the page takes its text into the composer once it is out of the queue.
-func (s *Site) deleteQueued(w http.ResponseWriter, r *http.Request) {
-	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
-		return s.chats.DeleteQueued(ctx, p, queued(r))
-	})
-}
-
 func (s *Site) answer(w http.ResponseWriter, r *http.Request) {
 	intent(s, w, r, func(ctx context.Context, p chat.Principal) (engine.Done, error) {
 		return s.chats.Answer(ctx, p, engine.AnswerInput{ChatID: chatID(r), CallID: r.PathValue("call"), Decision: r.FormValue("decision"),

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -208,9 +207,4 @@ func rest(c *chat.Chat) view.Rest {
 		r.Reason, r.Queued, r.WithParent = string(c.RestReason), c.Queued, c.Turn.WithParent
 	}
 	return r
-}
-
-func queuedView(q *chat.QueuedMessage) view.Queued {
-	names, ids := namesOf(q.Content)
-	return view.Queued{ID: int64(q.ID), Text: chat.PlainText(q.Content), Urgent: q.Urgent, Files: strings.Join(names, ", "), FileIDs: strings.Join(ids, " ")}
 }

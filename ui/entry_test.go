@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +107,13 @@ func TestApprovalCardTellsTheTruth(t *testing.T) {
 	}
 	if ask.Command != "echo ⟨U+202E⟩hi" || ask.Directory != "/src/w/sub⟨U+200B⟩" {
 		t.Errorf("asked for %q in %q", ask.Command, ask.Directory)
+	}
+}
+
+func TestARowOfTheQueueIsShort(t *testing.T) {
+	for said, want := range map[string]string{"as it is": "as it is", strings.Repeat("\u00e4", 301): strings.Repeat("\u00e4", 300) + "\u2026"} {
+		if got := queuedView(&chat.QueuedMessage{ID: 7, Content: []chat.Part{{Type: chat.PartText, Text: said}}}); got.Text != want || got.ID != 7 {
+			t.Errorf("%d runes gave %+v", len(said), got)
+		}
 	}
 }

@@ -59,7 +59,7 @@ func newPages(t *testing.T) *pages {
 	p.owner, err = p.account.EnsureOwner(t.Context())
 	must(err)
 	guard := account.NewGuard(account.StoreOwners(p.store), metric.New())
-	site, err := ui.New(ui.Options{Chats: engine.NewGuarded(engine.New(engine.Options{Store: p.store, Log: log}), guard), Account: account.NewGuarded(p.account, guard),
+	site, err := ui.New(ui.Options{Chats: engine.NewGuarded(engine.New(engine.Options{Store: p.store, Configs: model.Resolve, Log: log}), guard), Account: account.NewGuarded(p.account, guard),
 		Models: model.NewGuarded(model.New(p.store, adapter, nil), guard), Workspaces: workspace.NewGuarded(workspace.New(p.store, nil, nil), guard),
 		Usage: usage.NewGuarded(usage.New(p.store, log, nil), guard), MCP: mcp.NewGuarded(mcp.New(mcp.Options{Store: p.store}), guard), Log: log})
 	must(err)

@@ -196,6 +196,8 @@ func composers() []specimen {
 	busy.Running = true
 	busy.Phase = view.Phase{Icon: "i-run", Name: "Writing", Text: "41 tokens/s", Since: ago(20 * time.Second)}
 	busy.Queue = []view.Queued{{ID: 1, Text: "Then bump the version and write the changelog entry"}, {ID: 2, Text: "And a very long message that does not fit into one line of the queue however wide the window may be, so it is cut at its end"}}
+	editing := busy
+	editing.Queue = []view.Queued{busy.Queue[0], {ID: 3, Text: "Then run the linter\nand fix what it finds", Editing: true}, busy.Queue[1]}
 	held := busy
 	held.Held, held.Running, held.Phase = true, false, view.Phase{}
 	held.Queue = busy.Queue[:1]
@@ -204,7 +206,7 @@ func composers() []specimen {
 	planning.Phase = view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "answer the plan above, or write below"}
 	bare := view.Dock{ChatID: "1", Key: "k", Models: modelOptions()[:1]}
 	return []specimen{{"Ready", "is-bare", []templ.Component{view.ChatDock(base)}}, {"In plan mode", "is-bare", []templ.Component{view.ChatDock(planning)}}, {"Running, with a queue", "is-bare", []templ.Component{view.ChatDock(busy)}},
-		{"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
+		{"Editing what waits", "is-bare", []templ.Component{view.ChatDock(editing)}}, {"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
 }
 
 func attachments() []specimen {

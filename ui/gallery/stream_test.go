@@ -91,6 +91,9 @@ func newLive(t *testing.T, page func(view.Page) view.ChatPage) *live {
 		l.older <- "older before " + r.FormValue("before")
 		h.write(w, r, view.OlderEntries("1", []view.Entry{{Ask: &view.Ask{ID: -2, Text: "Far above", Time: "1:00"}}, {Step: &view.Step{N: -1, Parts: []view.Part{prose(strings.Repeat("Old text. ", 400))}}}}, false))
 	})
+	mux.HandleFunc("GET /chats/1/queue/31/edit", func(w http.ResponseWriter, r *http.Request) {
+		h.write(w, r, view.QueueEditor(view.QueueEdit{ID: 31, ChatID: "1", Text: "Then bump the version and write the changelog entry"}))
+	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
 		err := r.ParseForm()
 		line := r.URL.Path
@@ -105,6 +108,10 @@ func newLive(t *testing.T, page func(view.Page) view.ChatPage) *live {
 		l.posts <- line
 		if strings.Contains(line, "refuse") {
 			h.write(w, r, view.FormError("composer-error", "Message queue is full."))
+			return
+		}
+		if strings.Contains(line, "too late") {
+			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -252,8 +259,6 @@ func TestIntents(t *testing.T) {
 		chromedp.Evaluate(`document.querySelector('#transcript button[name=decision][value=deny]').click()`, nil), l.posted(t, "/gallery/approve decision=deny"),
 		chromedp.Evaluate(`document.querySelector('#q-31 [aria-label=Remove]').click()`, nil), l.posted(t, "/chats/1/queue/31/delete"),
 		chromedp.Evaluate(`document.querySelector('#q-31 [aria-label="Send now"]').click()`, nil), l.posted(t, "/chats/1/queue/31/promote"),
-		chromedp.Evaluate(`document.querySelector('#q-31 [aria-label=Edit]').click()`, nil), l.posted(t, "/chats/1/queue/31/edit"),
-		chromedp.Poll(`document.querySelector('#composer-text').value.endsWith('write the changelog entry')`, nil),
 		chromedp.Evaluate(`document.activeElement.blur()`, nil),
 		chromedp.KeyEvent("\x1b"), chromedp.KeyEvent("\x1b"), l.posted(t, "/chats/1/interrupt"),
 		chromedp.Evaluate(`(s=>{s.value='b';s.dispatchEvent(new Event('change',{bubbles:true}))})(document.querySelector('#pick-model_config_id'))`, nil), l.posted(t, "/chats/1/settings"),
@@ -286,6 +291,61 @@ func TestIntents(t *testing.T) {
 	for _, line := range lines.take() {
 		t.Error("console: " + line)
 	}
+}
+
+// TestQueueIntents writes a queued message anew in its row.
+func TestQueueIntents(t *testing.T) {
+	ctx := browser(t)
+	l := newLive(t, chatPage)
+	lines := watch(ctx)
+	steps := []chromedp.Action{
+		open(l.srv.URL+"/chats/1", 1440, 900, false),
+		// Esc leaves it, other frames leave it alone, Enter saves, Ctrl Enter also sends it now
+		chromedp.Evaluate(queueEdit, nil), chromedp.Poll(queueField+`?.value.endsWith('write the changelog entry')&&document.activeElement===`+queueField, nil),
+		chromedp.KeyEvent("\x1b"), chromedp.Poll(`!document.querySelector('#queue-edit')&&document.activeElement.matches('#q-31 [aria-label=Edit]')`, nil),
+		chromedp.Evaluate(queueEdit, nil), chromedp.Poll(`document.activeElement===`+queueField, nil),
+		chromedp.KeyEvent("!"), l.send(event(t, "", "", view.QueueList(waits(30, 31)))),
+		chromedp.Poll(`document.querySelector('#q-30')&&document.activeElement===`+queueField+`&&`+queueField+`.value.endsWith('entry!')&&document.querySelector('#queue-edit').closest('li').id==='q-31'`, nil),
+		chromedp.Evaluate(queueField+`.value='rewritten'`, nil), chromedp.Evaluate(queueEnter, nil), l.posted(t, "/chats/1/queue/31/edit text=rewritten"),
+		chromedp.Poll(`!document.querySelector('#queue-edit')`, nil),
+		chromedp.Evaluate(queueEdit, nil), chromedp.Poll(`document.activeElement===`+queueField, nil),
+		chromedp.Evaluate(queueField+`.value='hurry'`, nil), chromedp.Evaluate(queueField+`.dispatchEvent(new KeyboardEvent('keydown',{key:'Enter',ctrlKey:true,bubbles:true,cancelable:true}))`, nil),
+		l.posted(t, "/chats/1/queue/31/edit text=hurry"), l.posted(t, "/chats/1/queue/31/promote"),
+		chromedp.Poll(`!document.querySelector('#queue-edit')`, nil),
+		// what was taken meanwhile leaves its text in the composer: the answer says so, or the queue does
+		chromedp.Evaluate(queueEdit, nil), chromedp.Poll(`document.activeElement===`+queueField, nil),
+		chromedp.Evaluate(queueField+`.value='too late'`, nil), chromedp.Evaluate(queueEnter, nil), l.posted(t, "/chats/1/queue/31/edit text=too late"),
+		chromedp.Poll(`document.querySelector('#composer-text').value.endsWith('too late')&&!document.querySelector('#queue-edit')&&document.querySelector('#toasts').textContent.includes('taken meanwhile')`, nil),
+		chromedp.Evaluate(queueEdit, nil), chromedp.Poll(`document.activeElement===`+queueField, nil),
+		chromedp.Evaluate(queueField+`.value='gone by itself'`, nil), l.send(event(t, "", "", view.QueueList(waits(30)))),
+		chromedp.Poll(`document.querySelector('#composer-text').value.endsWith('gone by itself')&&!document.querySelector('#queue-edit')&&document.activeElement.id==='composer-text'`, nil),
+	}
+	for i, s := range steps {
+		if err := chromedp.Run(ctx, s); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	for _, line := range lines.take() {
+		if strings.HasSuffix(line, "/queue/31/edit") && strings.Contains(line, "404") {
+			continue // the one that was too late
+		}
+		t.Error("console: " + line)
+	}
+}
+
+const (
+	queueEdit  = `document.querySelector('#q-31 [aria-label=Edit]').click()`
+	queueField = `document.querySelector('#queue-edit textarea')`
+	queueEnter = queueField + `.dispatchEvent(new KeyboardEvent('keydown',{key:'Enter',bubbles:true,cancelable:true}))`
+)
+
+// waits is a dock with these in its queue.
+func waits(ids ...int64) view.Dock {
+	d := view.Dock{ChatID: "1", Running: true}
+	for _, id := range ids {
+		d.Queue = append(d.Queue, view.Queued{ID: id, Text: "one of those that wait"})
+	}
+	return d
 }
 
 func key(name, more string) string {

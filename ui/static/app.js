@@ -10,23 +10,24 @@ const store = {
 const saved = store.get('theme')
 if (saved) root.dataset.theme = saved
 
-// Intents outside of Datastar. A repeated key is answered without doing it twice, so a lost connection is simply tried again.
+// Intents outside of Datastar. A repeated key is answered without doing it twice, so a lost connection is simply tried again. quiet leaves it to the caller to
+// say that what was meant is gone.
 const newKey = () => crypto.getRandomValues(new Uint32Array(4)).reduce((s, n) => s + n.toString(36).padStart(7, '0'), '')
-async function post(url, fields) {
+async function post(url, fields, quiet) {
   const body = new URLSearchParams(fields)
   if (!body.has('key')) body.set('key', newKey())
   for (let wait = 300; ; wait *= 2) {
     try {
       const res = await fetch(url, { method: 'POST', body, headers: { Accept: 'text/html' } })
       if (res.status === 503 && wait < 3000) throw new Error('busy')
-      return await answer(res)
+      return await answer(res, quiet)
     } catch (err) {
       if (wait > 2400) { toast('Not sent: Holdfast does not answer.'); return { ok: false } }
       await new Promise(done => setTimeout(done, wait))
     }
   }
 }
-async function answer(res) {
+async function answer(res, quiet) {
   if (res.status === 204) return { ok: true }
   const type = res.headers.get('Content-Type') || ''
   const html = type.startsWith('text/html') ? await res.text() : ''
@@ -35,6 +36,7 @@ async function answer(res) {
     if (to) location.assign(to)
     return { ok: !html || res.headers.has('Holdfast-Done'), html, data: type.startsWith('application/json') ? await res.json() : null }
   }
+  if (res.status === 404 && quiet) return { ok: false, gone: true }
   toast(res.status === 404 ? 'That is no longer there.' : 'Refused by Holdfast (' + res.status + ').')
   return { ok: false }
 }
@@ -381,13 +383,6 @@ const acts = {
       b.disabled = false
     }
   },
-  async 'queue-edit'(b) {
-    const text = b.dataset.says
-    const { ok, html } = await post(b.dataset.url, '')
-    if (html) apply(html)
-    if (ok) compose(text)
-    if (ok) attach(b.dataset.files.split(' ').filter(Boolean))
-  },
   start(b) { compose(b.dataset.says) },
   say(b) {
     const area = $('composer-text')
@@ -511,19 +506,6 @@ document.addEventListener('DOMContentLoaded', () => {
   setInterval(() => { tick(); hint() }, 1000)
 })
 
-// What waits is dragged into another order: it goes before the one that it is dropped on.
-let dragged = ''
-const waits = e => e.target.closest?.('#queue li')
-function drags(e) {
-  const li = waits(e)
-  if (e.type === 'dragstart') { if (li) { dragged = li.id; e.dataTransfer.effectAllowed = 'move' } }
-  else if (e.type === 'dragend') dragged = ''
-  else if (dragged && li && li.id !== dragged) {
-    e.preventDefault()
-    if (e.type === 'drop') post($(dragged).dataset.url, { before: li.id.slice(2) }).then(({ html }) => html && apply(html))
-  }
-}
-for (const name of ['dragstart', 'dragover', 'drop', 'dragend']) document.addEventListener(name, drags)
 // An exported chat goes to the API as it is, which names what it does not take.
 async function importChat(e, file) {
   e.preventDefault()
@@ -572,4 +554,6 @@ function size(n) {
   while (n >= 1000 && u < 3) { n /= 1000; u++ }
   return (n >= 100 || u < 2 ? Math.round(n) : n.toFixed(1)) + ' ' + units[u]
 }
+// What queue.js works with.
+window.holdfast = Object.freeze({ $, post, apply, parse, toast, compose, attach, acts })
 })()

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-//go:embed app.css tokens.css app.js attach.js notices.js notices-worker.js push.js push-worker.js icons.svg vendor
+//go:embed app.css tokens.css app.js queue.js attach.js notices.js notices-worker.js push.js push-worker.js icons.svg vendor
 var files embed.FS
 
 // Prefix is the path below which the files are served.
@@ -71,7 +71,7 @@ func (a *Assets) URL(name string) string {
 // Missing names the files that a page needs and the binary does not have.
 func (a *Assets) Missing() []string {
 	var out []string
-	for _, name := range []string{"app.css", "tokens.css", "app.js", "attach.js", "notices.js", "notices-worker.js", "push.js", "push-worker.js", "icons.svg", "vendor/datastar.js"} {
+	for _, name := range []string{"app.css", "tokens.css", "app.js", "queue.js", "attach.js", "notices.js", "notices-worker.js", "push.js", "push-worker.js", "icons.svg", "vendor/datastar.js"} {
 		if _, err := fs.Stat(a.fsys, name); err != nil {
 			out = append(out, name)
 		}

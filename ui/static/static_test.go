@@ -80,7 +80,7 @@ func TestDirectory(t *testing.T) {
 	if w := get(t, a, "GET", first); w.Code != http.StatusOK || w.Body.String() != "b{}" || w.Header().Get("Cache-Control") != "no-cache" {
 		t.Errorf("a live file: %d %q %v", w.Code, w.Body, w.Header())
 	}
-	if missing := strings.Join(a.Missing(), " "); missing != "tokens.css app.js attach.js notices.js notices-worker.js push.js push-worker.js icons.svg vendor/datastar.js" {
+	if missing := strings.Join(a.Missing(), " "); missing != "tokens.css app.js queue.js attach.js notices.js notices-worker.js push.js push-worker.js icons.svg vendor/datastar.js" {
 		t.Errorf("missing: %s", missing)
 	}
 	if _, err := New(filepath.Join(dir, "app.css")); err == nil {

@@ -143,7 +143,7 @@ func TestTemplates(t *testing.T) {
 	reserved := "signals|init|on|show|text|style|class|attr|bind|ref|effect|computed|indicator|ignore|ignore-morph|preserve-attr|json-signals|animate|persist|scope"
 	ours := regexp.MustCompile(`\bdata-(text|style|show|ref|bind|effect|attr|init|indicator|computed)="[^"]*"`)
 	icons := read(t, "icons.svg")
-	for _, file := range append(sources, "app.js", "attach.js") {
+	for _, file := range append(sources, "app.js", "queue.js", "attach.js") {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

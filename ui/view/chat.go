@@ -303,9 +303,10 @@ type Queued struct {
 	ID     int64
 	Text   string
 	Urgent bool
-	// Files are the names of its files, FileIDs their ids with spaces between.
-	Files   string
-	FileIDs string
+	// Files are the names of its files.
+	Files string
+	// Editing shows its editor, which else the page asks for.
+	Editing bool
 }
 
 // Meter is how full the window is, in tokens. Limit 0 shows no meter.

@@ -34,7 +34,9 @@
 //	POST /chats/{id}/title                    form: title
 //	POST /chats/{id}/settings                 form: model_config_id, workspace_id
 //	POST /chats/{id}/queue/{n}/promote|delete
-//	POST /chats/{id}/queue/{n}/edit           form: key; by fetch: 204 when it was still there and is removed; its text goes to the composer
+//	POST /chats/{id}/queue/{n}/move           form: before
+//	GET  /chats/{id}/queue/{n}/edit           QueueEditor
+//	POST /chats/{id}/queue/{n}/edit           form: text; by fetch: 204, 200 with FormError #queue-edit-error, or 404 once taken; the page keeps the text
 //	POST /chats/{id}/approvals/{call}         form: decision=allow_once|deny, key
 //	POST /chats/{id}/checkpoints/{n}/restore  form: key
 //	POST /chats/{id}/processes/{id}/stop

@@ -25,6 +25,24 @@ func editWords(e Edit) string {
 	return out
 }
 
+// QueueEdit is a queued Message that is written anew. Refs is how many files and ranges of lines stay with it,
+// FileIDs are the ids of the files with spaces between.
+type QueueEdit struct {
+	ID      int64
+	ChatID  string
+	Text    string
+	Refs    int
+	FileIDs string
+}
+
+// queueEditWords says what saving does.
+func queueEditWords(e QueueEdit) string {
+	if e.Refs > 0 {
+		return "Keeps its place, and the lines and files named with it."
+	}
+	return "Keeps its place."
+}
+
 func messageURL(chatID string, message int64) string {
 	return "/chats/" + chatID + id("/messages/", message)
 }

@@ -23,7 +23,7 @@ func TestGolden(t *testing.T) {
 	const tags = `"><script>alert("x")</script>`
 	tests := map[string]templ.Component{
 		"ask":     AskItem(Ask{ID: 7, ChatID: "c", Text: hostile, Day: "Today, 20 November", Time: "14:06", ISO: "2026-11-20T14:06:00Z", Restore: 1, Refs: []Ref{{Icon: "i-file", Label: "a.go"}}}),
-		"edit":    Editor(Edit{ID: 7, ChatID: "c", Text: hostile + "\n\n</textarea>", Key: "k", Queued: 1, Refs: 2}),
+		"edit":    templ.Join(Editor(Edit{ID: 7, ChatID: "c", Text: hostile + "\n\n</textarea>", Key: "k", Queued: 1, Refs: 2}), QueueEditor(QueueEdit{ID: 7, ChatID: "c", Text: hostile + "\n\n</textarea>", Refs: 2, FileIDs: "f g"}), QueueEditor(QueueEdit{ID: 8, ChatID: "c", Text: "t"})),
 		"rules":   RulesSection(RulesForm{Post: "/rules", Default: "ask", Dirty: true, Rules: []RuleRow{{Effect: "deny", Tool: hostile, What: "command", Text: hostile, Error: hostile}}, Try: RuleTry{Tool: "execute", Text: hostile}, Tried: &RuleTried{Effect: "deny", Rule: hostile, From: "the site", Why: hostile, Target: hostile}}),
 		"archive": ArchiveList(Archived{More: 200, Rows: []ArchivedChat{{ID: "c", Title: hostile, Summary: hostile, When: "now"}, {ID: "d", Title: "t", When: "Mon", Stopping: true}}}),
 		"ask-files": AskItem(Ask{ID: 8, ChatID: "c", Time: "14:06", Files: []Attached{{ID: "a", Name: hostile, URL: "/files/a", Size: "1 KB", Picture: true, Note: hostile},
