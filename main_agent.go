@@ -30,8 +30,10 @@ import (
 type agentOptions struct {
 	url, dir, enrolFile string
 	pins                list
-	insecure, unit      bool
-	state               string
+	// calls are the hosts, with ports, where MCP servers of the files may be reached.
+	calls          list
+	insecure, unit bool
+	state          string
 	// listen is a loopback port for the commands beside the Agent, "" for its socket.
 	listen string
 	log    logOptions
@@ -55,6 +57,7 @@ func parseAgent(args []string, stderr io.Writer) (agentOptions, error) {
 	flags.BoolVar(&o.unit, "unit", false, "print a systemd unit that starts this agent, and do nothing else")
 	flags.StringVar(&o.state, "state", "", "directory for the agent's key (default "+cli.DefaultAgentState()+")")
 	flags.StringVar(&o.listen, "listen", "", "loopback address for the commands beside the agent (default the socket agent.sock in the state directory)")
+	flags.Var(&o.calls, "allow-call", "HOST:PORT where an MCP server that the files name may be reached; may be repeated (default none)")
 	flags.StringVar(&o.log.level, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
 	flags.StringVar(&o.log.format, "log-format", "auto", "auto, text or json")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -67,7 +70,11 @@ func parseAgent(args []string, stderr io.Writer) (agentOptions, error) {
 	if flags.NArg() > 0 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--agent takes no arguments, got " + flags.Arg(0)}
 	}
-	o.state = firstOf(o.state, cli.DefaultAgentState())
+	calls, err := checkCalls(o.calls)
+	if err != nil {
+		return o, &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}
+	}
+	o.calls, o.state = calls, firstOf(o.state, cli.DefaultAgentState())
 	if o.url == "" || o.dir == "" || o.state == "" {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "usage: holdfast --agent --url URL --dir DIR [--pin sha256:HEX] [--enrol-file FILE]"}
 	}
@@ -139,7 +146,8 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if level, reason := box.Level(); reason != "" {
 		log.Info("commands are not fully confined", chat.LogLevel, level, chat.LogReason, reason)
 	}
-	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Sandbox: box, Log: log, Environ: append(os.Environ(), "HOLDFAST_AGENT_URL="+local.url)})
+	places, err := agentside.New(ctx, agentside.Options{Data: o.state, State: o.state, Sandbox: box, Log: log, Environ: append(os.Environ(), "HOLDFAST_AGENT_URL="+local.url),
+		Dial: dialServers(agentCalls(o.calls))})
 	if err != nil {
 		return err
 	}
@@ -238,12 +246,13 @@ type ground struct {
 
 func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i link.Identity, stdout io.Writer, log *slog.Logger) error {
 	dir := at.dir
-	ws, err := at.places.Open(ctx, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir})
+	servers, ws, err := openServers(ctx, at.places, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir}, o.state)
 	if err != nil {
 		return err
 	}
+	defer servers.close()
 	boot := uuid.NewString()
-	files, end, err := watchContext(o.state, dir, boot, log)
+	files, end, err := watchContext(o.state, dir, boot, servers, log)
 	if err != nil {
 		return err
 	}
@@ -251,13 +260,14 @@ func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i 
 	defer at.local.serve(files, log)()
 	api := link.NewAPI(ws, boot)
 	api.ServeContext(wctx.Handler(files, log))
+	api.ServeServers(servers, servers.Hold)
 	level, reason := at.box.Level()
 	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: api, Log: log,
 		Stats: func() chat.AgentStats { return machineStats(ctx, ws, dir) },
 		Push: func(ctx context.Context, to *link.Pusher) error {
 			return wctx.Push(ctx, files, to.Send, wctx.PushOptions{Log: log, Report: to.Report})
 		},
-		Hello: link.Hello{Capabilities: []string{link.CapProcesses, link.CapFiles, link.CapGit, link.CapContext, link.CapPush, link.CapSandbox}, BootID: boot,
+		Hello: link.Hello{Capabilities: link.Capabilities(), BootID: boot,
 			BinaryVersion: version, OS: runtime.GOOS, Arch: runtime.GOARCH, Shell: agentside.Shell(), Sandbox: string(level),
 			SandboxOpen: at.box.Report(chat.ProfileWorkspace).Open, SandboxReason: reason}})
 	if err != nil {
@@ -273,13 +283,14 @@ func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i 
 }
 
 // watchContext keeps the context of the Agent's directory until end is called.
-func watchContext(state, dir, boot string, log *slog.Logger) (files *wctx.Manager, end func(), err error) {
+func watchContext(state, dir, boot string, servers *agentServers, log *slog.Logger) (files *wctx.Manager, end func(), err error) {
 	key, err := wctx.LoadKey(filepath.Join(state, "context.key"))
 	if err != nil {
 		return nil, nil, err
 	}
 	files = wctx.New(wctx.Options{Dir: dir, Home: wctx.Home(), BuiltIn: true, Denied: []string{state}, Keep: filepath.Join(state, "context.json"), Key: key,
-		BootID: boot, Getenv: os.Getenv, Log: log})
+		BootID: boot, Getenv: os.Getenv, Servers: servers.watched(), Log: log})
+	servers.tell(files)
 	var running sync.WaitGroup
 	running.Go(func() {
 		// Its only other error is that of a context which does not end.

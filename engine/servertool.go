@@ -35,6 +35,9 @@ func (r *run) addServers() error {
 	}
 	if err != nil {
 		r.e.log.Warn("the MCP servers of a workspace were not looked at again", chat.LogChat, r.id, chat.LogError, err)
+		if said := withoutServers(t.workspace, err); said != "" && len(all) == 0 {
+			warnings = append(warnings, said)
+		}
 	}
 	var tools []chat.Tool
 	for _, s := range all {
@@ -67,6 +70,19 @@ func (r *run) addServers() error {
 		t.extra.tools = append(t.extra.tools, tool)
 	}
 	return r.warn(warnings)
+}
+
+// withoutServers says that a Turn goes on without the servers that files of its Workspace name, "" where none does.
+func withoutServers(w chat.Workspace, err error) string {
+	live := liveContext(w)
+	if live == nil || !slices.ContainsFunc(live.Snapshot().Resources, func(r chat.Resource) bool { return r.Kind == chat.ResourceMCPConfig }) {
+		return ""
+	}
+	why := "they were not listed in time."
+	if errors.As(err, new(*chat.Error)) {
+		why = told(err)
+	}
+	return "This turn goes on without the MCP servers of its workspace: " + why
 }
 
 // awaitServers waits until every server that a person approved has connected or failed once.

@@ -196,6 +196,9 @@ func contextView(v snapshot.View) view.Context {
 	for _, said := range v.Warnings {
 		out.Banners = append(out.Banners, view.Banner{Tone: "is-warn", Title: "The last turn began without all of it", Text: said})
 	}
+	if v.NoServers != "" {
+		out.Banners = append(out.Banners, view.Banner{Tone: "is-warn", Title: "Its MCP servers are not run", Text: v.NoServers})
+	}
 	at := ""
 	if v.Newest != nil {
 		at = clock(v.Newest.At).Format("15:04")

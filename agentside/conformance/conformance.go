@@ -17,6 +17,9 @@ import (
 type Stand struct {
 	Workspace chat.Workspace
 	Dir       string
+	// Servers are its MCP servers, whose addresses all lead to Peer.
+	Servers chat.Servers
+	Peer    *Peer
 }
 
 // Run holds Workspaces against the whole suite; open makes a fresh one.
@@ -31,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) Stand) {
 		{"long output keeps head and tail", longOutput}, {"waits end", endWaits}, {"processes are signalled", signalProcesses},
 		{"chats see their own", chatsApart}, {"a fence comes first", fenceFirst}, {"a watch is touched", watchProcess},
 		{"repositories are read", readRepositories},
+		{"servers run once they are approved", runServers}, {"tools that change are not offered", pinTools}, {"calls are cancelled", cancelCall},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}

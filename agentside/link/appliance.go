@@ -27,6 +27,8 @@ const (
 	headerBoot  = "Holdfast-Boot-Id"
 	headerChat  = "Holdfast-Chat-Id"
 	headerKey   = "Idempotency-Key"
+	// headerProfile is how the appliance's record of a Workspace confines its MCP servers.
+	headerProfile = "Holdfast-Profile"
 	// headerPath is the resolved path of a file; headerRefused says that a body is what is remembered, not what was asked for.
 	headerPath    = "Holdfast-Path"
 	headerRefused = "Holdfast-Refused"

@@ -82,7 +82,7 @@ var statusOf = map[string]int{
 	"not_found": http.StatusNotFound, "conflict": http.StatusConflict, "exited": http.StatusConflict, "restarted": http.StatusConflict,
 	"wrong_state": http.StatusConflict, "changed": http.StatusPreconditionFailed, "too_large": http.StatusRequestEntityTooLarge,
 	"binary": http.StatusUnsupportedMediaType, "limit": http.StatusTooManyRequests, "spawn": http.StatusInternalServerError,
-	"closed": http.StatusServiceUnavailable, "stopping": http.StatusServiceUnavailable, "no_space": http.StatusInsufficientStorage,
+	"closed": http.StatusServiceUnavailable, "unavailable": http.StatusServiceUnavailable, "stopping": http.StatusServiceUnavailable, "no_space": http.StatusInsufficientStorage,
 }
 
 // refuseError writes an error of a port.

@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,10 @@ type call struct {
 	// boot is the run that it is meant for; "" is any.
 	boot string
 	body []byte
+	// also is a capability that it needs beside that of its port, "" for none.
+	also string
+	// most bounds the answer; 0 is maxAnswer.
+	most int64
 	// shape makes the body for the Agent that is there; nil where it is the same for all.
 	shape func(Hello, Terms) ([]byte, error)
 }
@@ -53,9 +58,8 @@ func (l *line) ask(ctx context.Context, needs string, c call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !over.terms.Has(needs) {
-			return nil, &chat.Error{Kind: chat.KindWrongState, Message: "The agent of this workspace cannot do that.",
-				Detail: fmt.Sprintf("It does not offer %s; bring it to the release of the appliance.", needs)}
+		if lacking := over.terms.lacking(needs, c.also); lacking != "" {
+			return nil, lacks(lacking)
 		}
 		if c.shape != nil {
 			if c.body, err = c.shape(over.hello, over.terms); err != nil {
@@ -84,6 +88,43 @@ func (l *line) ask(ctx context.Context, needs string, c call) (*reply, error) {
 	}
 }
 
+// errLate is an answer over a link that is not the Agent's newest any more: it is of a run that may be over, and counts for nothing.
+var errLate = errors.New("the answer came over a link that was displaced")
+
+// askOnce sends a call that must not happen twice, which may take as long as the line's Call. Once it is sent, every error but the Agent's
+// own refusal is an *errBroken: nobody knows how it went.
+func (l *line) askOnce(ctx context.Context, needs string, c call) (*reply, error) {
+	over, err := l.wait(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !over.terms.Has(needs) {
+		return nil, lacks(needs)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, l.times.Call, fmt.Errorf("there was no answer within %s", l.times.Call))
+	defer cancel()
+	got, err := over.send(ctx, c)
+	switch {
+	case err == nil && l.isCurrent(over):
+		return got, nil
+	case err == nil:
+		err = errLate
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return nil, &errBroken{cause: err}
+}
+
+// lacks refuses what an Agent of an older release does not offer, in a sentence that says what helps.
+func lacks(capability string) *chat.Error {
+	what := sinceWhat[capability]
+	if what == "" {
+		what = "do that"
+	}
+	return &chat.Error{Kind: chat.KindWrongState, Message: "The agent of this workspace cannot " + what + ".",
+		Detail: fmt.Sprintf("It is of an older release and does not offer %s. Install the release of this appliance beside the files and start the agent again.", capability)}
+}
+
 // send makes one request over one link.
 func (c *connection) send(ctx context.Context, in call) (*reply, error) {
 	req, err := c.request(ctx, in)
@@ -95,11 +136,12 @@ func (c *connection) send(ctx context.Context, in call) (*reply, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	most := cmp.Or(in.most, maxAnswer)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > maxAnswer {
+	if int64(len(body)) > most {
 		return nil, errors.New("the agent answered with too much")
 	}
 	if resp.Header.Get(headerBoot) != c.hello.BootID {

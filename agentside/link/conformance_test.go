@@ -15,10 +15,12 @@ import (
 func TestConformanceInProcess(t *testing.T) {
 	conformance.Run(t, func(t *testing.T) conformance.Stand {
 		dir, state := realDir(t), realDir(t)
-		places, err := agentside.New(t.Context(), agentside.Options{Data: state, Temp: filepath.Join(state, "chats")})
+		peer := conformance.NewPeer()
+		places, err := agentside.New(t.Context(), agentside.Options{Data: state, Temp: filepath.Join(state, "chats"), Dial: peer.Dial})
 		if err != nil {
 			t.Fatal(err)
 		}
+		places.PushTo(&taker{got: make(chan chat.Snapshot, 1000), answer: taken})
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
@@ -30,14 +32,17 @@ func TestConformanceInProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return conformance.Stand{Workspace: ws, Dir: dir}
+		return conformance.Stand{Workspace: ws, Dir: dir, Servers: ws.(chat.ServerKeeper).Servers(), Peer: peer}
 	})
 }
 
 func TestConformanceOverTheLink(t *testing.T) {
 	conformance.Run(t, func(t *testing.T) conformance.Stand {
 		o := newOffice(t, quick())
-		d := newDesk(t, o, deskOptions{boot: "b1", id: o.enrolled("a1")})
-		return conformance.Stand{Workspace: o.open("a1"), Dir: d.dir}
+		peer := conformance.NewPeer()
+		d := newDesk(t, o, deskOptions{boot: "b1", id: o.enrolled("a1"), peer: peer})
+		o.until("a1", "online", online)
+		ws := o.open("a1")
+		return conformance.Stand{Workspace: ws, Dir: d.dir, Servers: ws.(chat.ServerKeeper).Servers(), Peer: peer}
 	})
 }

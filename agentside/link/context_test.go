@@ -15,9 +15,13 @@ import (
 )
 
 // contextOf watches a directory until the test ends.
-func contextOf(t *testing.T, dir, boot string) *wctx.Manager {
+func contextOf(t *testing.T, dir, boot string, servers ...wctx.Servers) *wctx.Manager {
 	t.Helper()
-	m := wctx.New(wctx.Options{Dir: dir, BootID: boot, Keep: filepath.Join(t.TempDir(), "sources.json"), Allowed: func() []string { return []string{dir} }})
+	o := wctx.Options{Dir: dir, BootID: boot, Keep: filepath.Join(t.TempDir(), "sources.json"), Allowed: func() []string { return []string{dir} }}
+	if len(servers) > 0 {
+		o.Servers = servers[0]
+	}
+	m := wctx.New(o)
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := m.Run(t.Context()); err != nil && t.Context().Err() == nil {

@@ -12,7 +12,7 @@ import (
 // Major and Minor are the version of the protocol that this binary speaks. Another major version is another protocol.
 const (
 	Major = 1
-	Minor = 2
+	Minor = 3
 )
 
 // Capabilities that a side may have.
@@ -24,10 +24,29 @@ const (
 	CapPush      = "context.push/1"
 	// CapSandbox: commands are confined to the profile that a start names, and the greeting tells how far.
 	CapSandbox = "sandbox/1"
+	// CapServers: the MCP servers that the files name run beside the Agent.
+	CapServers = "mcp/1"
+	// CapRules: it says where paths lead, and holds a write to what was decided about.
+	CapRules = "rules/1"
 )
 
+// Capabilities are all that this binary has as an Agent.
+func Capabilities() []string {
+	return []string{CapProcesses, CapFiles, CapGit, CapContext, CapPush, CapSandbox, CapServers, CapRules}
+}
+
 // sinceMinor is the minor version that brought a capability; those that are not named came with 0.
-var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2}
+var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2, CapServers: 3, CapRules: 3}
+
+// sinceWhat is what an Agent without a capability cannot do.
+var sinceWhat = map[string]string{
+	CapProcesses: "run commands",
+	CapFiles:     "read and write files",
+	CapGit:       "read repositories",
+	CapContext:   "look at its context anew",
+	CapServers:   "run the MCP servers that its files name",
+	CapRules:     "hold a write to the rules, so nothing was written",
+}
 
 // Hello is how a side presents itself.
 type Hello struct {
@@ -59,6 +78,16 @@ type Terms struct {
 
 // Has says whether both sides have a capability.
 func (t Terms) Has(capability string) bool { return slices.Contains(t.Capabilities, capability) }
+
+// lacking gives the first of the capabilities that not both sides have, "" for none; "" is always had.
+func (t Terms) lacking(all ...string) string {
+	for _, c := range all {
+		if c != "" && !t.Has(c) {
+			return c
+		}
+	}
+	return ""
+}
 
 // Agree finds what two sides have in common. The lower minor version counts. A different major version is a *VersionError.
 func Agree(ours, theirs Hello) (Terms, error) {

@@ -94,7 +94,7 @@ func (f *remoteFiles) Write(ctx context.Context, req chat.WriteRequest) (chat.Wr
 		}
 		q.Set("leave", string(leave))
 	}
-	c := call{method: http.MethodPut, path: "/files/raw", query: q, header: map[string]string{}, body: req.Content}
+	c := call{method: http.MethodPut, path: "/files/raw", query: q, header: map[string]string{}, body: req.Content, also: leaveOf(req.Leave).needs()}
 	if req.Remove {
 		c.method, c.body = http.MethodDelete, nil
 	}
@@ -113,7 +113,7 @@ func (f *remoteFiles) Edit(ctx context.Context, req chat.EditRequest) ([]chat.Ed
 		return nil, fileFault(err, "")
 	}
 	var out []editedShape
-	if _, err := f.get(ctx, "", changing(call{method: http.MethodPost, path: "/files/edit", body: body}), &out); err != nil {
+	if _, err := f.get(ctx, "", changing(call{method: http.MethodPost, path: "/files/edit", body: body, also: leaveOf(req.Leave).needs()}), &out); err != nil {
 		return nil, err
 	}
 	return each(out, func(e editedShape) chat.Edited { return chat.Edited(e) }), nil
@@ -143,7 +143,7 @@ func (f *remoteFiles) Targets(ctx context.Context, paths []string) (chat.Targets
 		return chat.Targets{}, fileFault(err, "")
 	}
 	var out targetsShape
-	if _, err := f.get(ctx, "", call{method: http.MethodPost, path: "/files/targets", body: body}, &out); err != nil {
+	if _, err := f.get(ctx, "", call{method: http.MethodPost, path: "/files/targets", body: body, also: CapRules}, &out); err != nil {
 		return chat.Targets{}, err
 	}
 	if len(out.List) != len(paths) {

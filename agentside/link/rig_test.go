@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"holdfast/agentside"
+	"holdfast/agentside/conformance"
 	"holdfast/agentside/sandbox"
+	"holdfast/agentside/server"
 	"holdfast/agentside/wctx"
 	"holdfast/engine/chat"
 )
@@ -169,6 +171,9 @@ type deskOptions struct {
 	box *sandbox.Box
 	// files is its context, which it then serves and pushes; nil is none.
 	files *wctx.Manager
+	// peer is where its MCP servers lead; nil is an Agent without any. held gets the profiles that it is told.
+	peer *conformance.Peer
+	held chan chat.Profile
 }
 
 // newDesk starts an Agent; the boot id names its run.
@@ -178,7 +183,7 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 		d.dir = realDir(t)
 	}
 	state := realDir(t)
-	places, err := agentside.New(t.Context(), agentside.Options{Data: state, Temp: filepath.Join(state, "chats"), Sandbox: d.box, Log: o.log})
+	places, err := agentside.New(t.Context(), agentside.Options{Data: state, Temp: filepath.Join(state, "chats"), Sandbox: d.box, Log: o.log, Dial: dialOf(d.peer)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,12 +191,16 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
+	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit, CapRules}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
 	api := NewAPI(ws, d.boot)
 	if d.box != nil {
 		level, reason := d.box.Level()
 		hello.Sandbox, hello.SandboxReason, hello.SandboxOpen = string(level), reason, d.box.Report(chat.ProfileWorkspace).Open
 		hello.Capabilities = append(hello.Capabilities, CapSandbox)
+	}
+	if d.peer != nil {
+		hello.Capabilities = append(hello.Capabilities, CapServers)
+		d.files = d.serve(t, places, api)
 	}
 	if d.files != nil {
 		hello.Capabilities = append(hello.Capabilities, CapContext, CapPush)
@@ -222,6 +231,33 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 	})
 	t.Cleanup(stop)
 	return &desk{dir: d.dir, places: places, agent: a, wire: w, stop: stop}
+}
+
+// serve makes the context of a desk with its servers.
+func (d deskOptions) serve(t *testing.T, places *agentside.Workspaces, api *API) *wctx.Manager {
+	var files *wctx.Manager
+	began := make(chan struct{})
+	provider := places.Serve("w1", d.dir, func() {
+		<-began
+		files.Trigger()
+	})
+	files = contextOf(t, d.dir, d.boot, agentside.Watched(provider))
+	close(began)
+	t.Cleanup(provider.Close)
+	api.ServeServers(provider, func(_ context.Context, p chat.Profile) error {
+		if d.held != nil {
+			d.held <- p
+		}
+		return nil
+	})
+	return files
+}
+
+func dialOf(p *conformance.Peer) server.Dial {
+	if p == nil {
+		return nil
+	}
+	return p.Dial
 }
 
 func realDir(t *testing.T) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 
 	"connectrpc.com/connect"
@@ -47,9 +48,9 @@ func (s *service) handler(ctx context.Context) http.Handler {
 
 // capabilities are the appliance's own.
 func (a *Appliance) capabilities() []string {
-	all := []string{CapProcesses, CapFiles, CapGit, CapContext, CapSandbox}
-	if a.o.Sink != nil {
-		all = append(all, CapPush)
+	all := Capabilities()
+	if a.o.Sink == nil {
+		all = slices.DeleteFunc(all, func(c string) bool { return c == CapPush })
 	}
 	return all
 }

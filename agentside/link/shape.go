@@ -133,6 +133,14 @@ func leaveOf(l chat.Leave) leaveShape { return leaveShape{Targets: l.Targets, Ag
 
 func (s leaveShape) free() bool { return s.Targets == nil && len(s.Agreed) == 0 }
 
+// needs is the capability without which an Agent would refuse a change with these bounds, in words that help nobody.
+func (s leaveShape) needs() string {
+	if s.free() {
+		return ""
+	}
+	return CapRules
+}
+
 type pathsShape struct {
 	Paths []string `json:"paths"`
 }

@@ -20,6 +20,8 @@ type Times struct {
 	Write, Dial time.Duration
 	// Piece is the longest wait that one request asks for.
 	Piece time.Duration
+	// Call is how long a call of an MCP tool may take once it is sent; beside the Agent it has a minute.
+	Call time.Duration
 }
 
 func (t Times) filled() Times {
@@ -28,7 +30,7 @@ func (t Times) filled() Times {
 		than time.Duration
 	}{{&t.Proof, 10 * time.Second}, {&t.Absence, time.Minute}, {&t.Heartbeat, 15 * time.Second}, {&t.Silence, 45 * time.Second},
 		{&t.RetryFirst, 250 * time.Millisecond}, {&t.RetryMost, 30 * time.Second}, {&t.Health, time.Minute}, {&t.Refused, 5 * time.Minute},
-		{&t.Write, 10 * time.Second}, {&t.Dial, 10 * time.Second}, {&t.Piece, 5 * time.Minute}} {
+		{&t.Write, 10 * time.Second}, {&t.Dial, 10 * time.Second}, {&t.Piece, 5 * time.Minute}, {&t.Call, 75 * time.Second}} {
 		*d.to = cmp.Or(*d.to, d.than)
 	}
 	return t

@@ -43,8 +43,10 @@ type Live struct {
 	// Ready and Settled are as in its live Snapshot.
 	Ready, Settled bool
 	Sources        []string
-	// Servers are the MCP servers that its files name; nil where it runs none.
-	Servers []chat.Server
+	// Servers are the MCP servers that its files name; nil where it runs none. NoServers says why those that are named cannot be run or
+	// listed, "" for nothing.
+	Servers   []chat.Server
+	NoServers string
 }
 
 // Item is a Resource as a View shows it, without Payload.
@@ -263,8 +265,15 @@ func (r *Room) ask(ctx context.Context, id chat.WorkspaceID) Live {
 		return out
 	}
 	// What was known before is shown where the list takes long.
-	out.Servers, _ = servers.List(ctx)
+	if out.Servers, err = servers.List(ctx); err != nil && len(out.Servers) == 0 && names(s.Resources) {
+		out.NoServers = sentence(err)
+	}
 	return out
+}
+
+// names says whether a file of the Workspace may name MCP servers.
+func names(all []chat.Resource) bool {
+	return slices.ContainsFunc(all, func(r chat.Resource) bool { return r.Kind == chat.ResourceMCPConfig })
 }
 
 func sentence(err error) string {
