@@ -3,11 +3,14 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"holdfast/agentside/link"
 	"holdfast/engine/ollama/scripted"
 )
 
@@ -58,4 +61,55 @@ func TestBrowserRemoteWorkspace(t *testing.T) {
 	p.shows("main", "offline")
 	p.picture("remote-4-offline")
 	p.quiet()
+}
+
+// TestBrowserAgentsLive: the page of agents follows by itself what comes, goes, is renewed and is revoked, wide and narrow.
+func TestBrowserAgentsLive(t *testing.T) {
+	t.Parallel()
+	a := serveNow(t, launch{args: []string{"--agents-listen", "127.0.0.1:0"}})
+	p := browse(t, a)
+	p.open(a.url + "/agents")
+	p.shows("#agents", "No agents")
+	p.eval(`window.stayed=true`)
+	dir, state := repository(t), t.TempDir()
+	token, command, _ := a.enrolment("build machine")
+	p.shows("#agents", "waits for an agent")
+	first := startFar(t, state, dir, token, nil, command)
+	p.shows("#agents", "online")
+	p.shows("#agents", fmt.Sprintf("link %d.%d", link.Major, link.Minor))
+	p.shows("#agents", "commands, files, git, live context")
+	p.until(`document.documentElement.scrollWidth<=innerWidth`)
+	p.picture("agents-1-online")
+	before := a.agentIs("online")
+	p.press("#agents", "Renew")
+	p.shows("#agent-fresh", "takes a new key until")
+	p.shows("#agents", "a token for a new key is good until")
+	p.picture("agents-2-renewed")
+	fresh := p.eval(`document.querySelectorAll('#agent-fresh pre')[1].textContent.trim()`)
+	first.stop(t)
+	p.shows("#agents", "offline")
+	p.shows("#agents", "last seen")
+	p.picture("agents-3-offline")
+	second := startFar(t, state, dir, fresh, nil, command)
+	p.shows("#agents", "online")
+	p.lacks("#agents", "a token for a new key")
+	if after := a.agentIs("online"); after == before {
+		t.Error("the agent that was renewed has the identity of before")
+	}
+	a.revoke(a.agentIs("online"))
+	p.shows("#agents", "no agent")
+	p.press("#agents", "New token")
+	p.shows("#agent-fresh", "waits for its agent until")
+	p.shows("#agents", "the token ends")
+	if p.eval(`String(window.stayed)`) != "true" {
+		t.Error("the page was loaded anew")
+	}
+	second.stop(t)
+	p.quiet()
+}
+
+// revoke takes an agent's right to come back.
+func (a *appliance) revoke(id string) {
+	a.t.Helper()
+	a.must(http.MethodDelete, "/api/v1/agents/"+id, nil, nil)
 }

@@ -41,7 +41,7 @@ func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *works
 		defer spaces.Reached()
 		return room.Seen(ctx, id, greeting)
 	}
-	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Seen: seen, Sink: sink, Version: version,
+	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Seen: seen, Moved: room.Moved, Sink: sink, Version: version,
 		BootID: uuid.NewString(), Log: log})
 	places.Reach(agentside.Beyond{Open: d.links.Open, Stop: d.stop, Sandbox: d.sandbox})
 	spaces.Far(d.links.Revoke, func(id chat.AgentID) bool { return !d.links.State(id).Online })

@@ -18,7 +18,9 @@ import (
 func (s *Site) agentRoutes() []gate.Route {
 	return []gate.Route{
 		{Pattern: "GET /agents", Policy: gate.Admin, Handler: http.HandlerFunc(s.agentsPage)},
+		{Pattern: "GET /agents/stream", Policy: gate.Admin, Handler: http.HandlerFunc(s.agentsStream), Kind: gate.Stream},
 		{Pattern: "POST /agents", Policy: gate.Admin, Handler: http.HandlerFunc(s.enrolAgent), Kind: gate.Document},
+		{Pattern: "POST /agents/{id}/renew", Policy: gate.Admin, Handler: http.HandlerFunc(s.renewAgent)},
 		{Pattern: "POST /agents/{id}/revoke", Policy: gate.Admin, Handler: http.HandlerFunc(s.revokeAgent)},
 	}
 }
@@ -31,7 +33,22 @@ func (s *Site) agentsPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page.Page, page.Note = s.page("Agents"), s.serverNote(ctx, p)
+	page.Page.Stream = "/agents/stream"
 	s.document(w, r, http.StatusOK, view.AgentsDocument(page))
+}
+
+// agentsStream follows the Agents as they come, go, and speak of their machines.
+func (s *Site) agentsStream(w http.ResponseWriter, r *http.Request) {
+	watch, err := s.o.Agents.Watch(r.Context(), gate.Principal(r.Context()), agent.WatchInput{})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer watch.Stop()
+	s.follow(w, r, watch.C, func() (templ.Component, error) {
+		page, err := s.agentViews(r)
+		return view.AgentsList(page.Agents, page.Waiting, page.Open), err
+	})
 }
 
 func (s *Site) agentViews(r *http.Request) (view.AgentsPage, error) {
@@ -41,9 +58,17 @@ func (s *Site) agentViews(r *http.Request) (view.AgentsPage, error) {
 		out.Agents = append(out.Agents, agentView(e))
 	}
 	for _, w := range all.Waiting {
-		out.Waiting = append(out.Waiting, view.AgentWait{ID: string(w.WorkspaceID), Workspace: w.Workspace, Until: clock(w.ExpiresAt).Format("15:04")})
+		out.Waiting = append(out.Waiting, view.AgentWait{ID: string(w.WorkspaceID), Workspace: w.Workspace, Until: until(w.ExpiresAt), Own: w.Own})
 	}
 	return out, err
+}
+
+// until is the end of a token, "" for none.
+func until(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return clock(t).Format("15:04")
 }
 
 // offers are what an Agent may offer, in words.
@@ -52,35 +77,45 @@ var offers = []struct{ capability, words string }{{"proc/1", "commands"}, {"file
 
 func agentView(e agent.Entry) view.FarAgent {
 	g := e.Agent.Greeting
-	out := view.FarAgent{ID: string(e.Agent.ID), Workspace: e.Workspace, Place: e.Agent.Directory, State: view.AgentState(e.Standing()), Problem: e.State.Detail}
+	out := view.FarAgent{ID: string(e.Agent.ID), Workspace: e.Workspace, Place: e.Agent.Directory, State: view.AgentState(e.Standing()), Problem: e.State.Detail,
+		Since: moment(e.State.Since), Own: e.Own, Renewal: until(e.Renewal)}
 	if e.Agent.Host != "" {
 		out.Place = e.Agent.Host + ":" + e.Agent.Directory
 	}
-	since := e.State.Since
-	if out.State != view.AgentOnline && !e.Agent.SeenAt.IsZero() {
-		since = e.Agent.SeenAt
-	}
-	if !since.IsZero() {
-		out.Since = clock(since).Format("2 Jan 15:04")
+	if out.State != view.AgentOnline {
+		out.Seen = moment(e.Agent.SeenAt)
 	}
 	if g.Version == "" {
 		return out
 	}
 	out.Facts = append(out.Facts, strings.TrimSpace(g.Version+", "+g.OS+" "+g.Arch))
+	if g.Link != "" {
+		out.Facts = append(out.Facts, "link "+g.Link)
+	}
 	if g.Sandbox != "" {
 		out.Facts = append(out.Facts, "sandbox "+string(g.Sandbox))
 	}
 	if st := e.State.Stats; out.State == view.AgentOnline && st.MemoryTotalBytes > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("load %.1f, %d%% of memory free, %s", st.Load, st.MemoryFreeBytes*100/st.MemoryTotalBytes, countOf(st.Processes, "process", "processes")))
 	}
-	var lacks []string
+	var has, lacks []string
 	for _, o := range offers {
-		if !slices.Contains(g.Capabilities, o.capability) {
+		if slices.Contains(g.Capabilities, o.capability) {
+			has = append(has, o.words)
+		} else {
 			lacks = append(lacks, o.words)
 		}
 	}
-	out.Lacks = strings.Join(lacks, ", ")
+	out.Offers, out.Lacks = strings.Join(has, ", "), strings.Join(lacks, ", ")
 	return out
+}
+
+// moment is a time in words, "" for none.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return clock(t).Format("2 Jan 15:04")
 }
 
 func countOf(n int, one, many string) string {
@@ -90,9 +125,20 @@ func countOf(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// enrolAgent shows the command and the token in the answer, for the only time.
+// enrolAgent shows the command and the token in the answer, for the only time. A workspace is a new one by its name, or one without an
+// agent.
 func (s *Site) enrolAgent(w http.ResponseWriter, r *http.Request) {
-	out, err := s.o.Agents.Enrol(r.Context(), gate.Principal(r.Context()), agent.EnrolInput{Name: r.FormValue("name")})
+	out, err := s.o.Agents.Enrol(r.Context(), gate.Principal(r.Context()), agent.EnrolInput{Name: r.FormValue("name"), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace"))})
+	s.freshToken(w, r, out, false, err)
+}
+
+// renewAgent does the same for the machine of an agent, which goes on until the token is used.
+func (s *Site) renewAgent(w http.ResponseWriter, r *http.Request) {
+	out, err := s.o.Agents.Renew(r.Context(), gate.Principal(r.Context()), agent.RenewInput{ID: chat.AgentID(r.PathValue("id"))})
+	s.freshToken(w, r, out, true, err)
+}
+
+func (s *Site) freshToken(w http.ResponseWriter, r *http.Request, out agent.Enrolment, renewed bool, err error) {
 	if err != nil && readableError(err) {
 		s.fragment(w, r, view.FormError("agent-error", sentence(err)))
 		return
@@ -105,7 +151,7 @@ func (s *Site) enrolAgent(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	fresh := view.FreshAgent{Workspace: out.Workspace, Command: out.Command, Token: out.Token, Until: clock(out.ExpiresAt.Truncate(time.Minute)).Format("15:04")}
+	fresh := view.FreshAgent{Workspace: out.Workspace, Command: out.Command, Token: out.Token, Until: clock(out.ExpiresAt.Truncate(time.Minute)).Format("15:04"), Renewed: renewed}
 	s.fragment(w, r, templ.Join(view.FreshEnrolment(fresh), view.AgentsList(page.Agents, page.Waiting, page.Open), view.FormError("agent-error", "")))
 }
 

@@ -73,7 +73,7 @@ var commands = map[rule]map[string]string{
 		"workspace": "Make",
 	},
 	admins: {
-		"agent":    "List",
+		"agent":    "List Watch",
 		"account":  "ListUsers GetUser",
 		"audit":    "List Check",
 		"health":   "Report",
@@ -82,7 +82,7 @@ var commands = map[rule]map[string]string{
 		"mcp":      "Tools",
 	},
 	adminsWrite: {
-		"agent":     "Enrol Revoke",
+		"agent":     "Enrol Renew Revoke",
 		"account":   "CreateUser UpdateUser DeleteUser",
 		"mcp":       "Create Update Delete Test Accept",
 		"model":     "Create Update Delete Default Connect Demo Offered Probe Pull Import DeleteInstalled",

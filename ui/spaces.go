@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -55,47 +54,11 @@ func (s *Site) workspacesStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer watch.Stop()
-	out := openFrames(w)
-	// Agents come and go, and deadlines move, without a wake.
-	ping, pause := time.NewTicker(pingEvery), time.NewTicker(listEvery)
-	defer ping.Stop()
-	defer pause.Stop()
-	last, changed := "", true
-	for {
-		if changed {
-			list, err := s.spaceViews(r)
-			if err != nil {
-				return
-			}
-			shown := view.WorkspacesList(list, p.Admin())
-			var html strings.Builder
-			if err := shown.Render(ctx, &html); err != nil {
-				return
-			}
-			if html.String() != last {
-				last, err = html.String(), out.send(ctx, patch{html: shown})
-			}
-			if err != nil {
-				return
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ping.C:
-			if err := out.ping(); err != nil {
-				return
-			}
-		case <-watch.C:
-			// What is said in quick succession is shown at once.
-			select {
-			case <-ctx.Done():
-				return
-			case <-pause.C:
-			}
-		}
-		changed = true
-	}
+	// Deadlines move without a wake.
+	s.follow(w, r, watch.C, func() (templ.Component, error) {
+		list, err := s.spaceViews(r)
+		return view.WorkspacesList(list, p.Admin()), err
+	})
 }
 
 // makeWorkspace makes one from a template.

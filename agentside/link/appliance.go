@@ -56,6 +56,8 @@ type ApplianceOptions struct {
 	Enrol func(ctx context.Context, in EnrolRequest) (EnrolAnswer, error)
 	// Seen is told when an Agent came, with its greeting, and with nil once a minute and when it went.
 	Seen func(ctx context.Context, id chat.AgentID, greeting *chat.AgentGreeting) error
+	// Moved is told after each change of what State says, heartbeats too; nil is nobody. It must not block.
+	Moved func()
 	// Sink takes the Snapshots; nil takes none, and the Agents are not asked for any.
 	Sink chat.AgentSink
 	// Version is the binary's.
@@ -119,6 +121,12 @@ func (a *Appliance) State(id chat.AgentID) chat.AgentState {
 	return l.shown()
 }
 
+func (a *Appliance) moved() {
+	if a.o.Moved != nil {
+		a.o.Moved()
+	}
+}
+
 // Counts are numbers of the links.
 type Counts struct{ Connected, Reconnects int }
 
@@ -150,6 +158,7 @@ func (a *Appliance) Revoke(id chat.AgentID) {
 	if l != nil {
 		l.end(&chat.Error{Kind: chat.KindNotFound, Message: "The agent of the workspace was revoked."})
 	}
+	a.moved()
 }
 
 // Close ends all links and waits until they are gone or ctx ends.
@@ -304,6 +313,7 @@ func (a *Appliance) hold(l *line, s *session) {
 	}
 	stop()
 	l.drop(c)
+	a.moved()
 	s.close()
 	attending.Wait()
 	select {

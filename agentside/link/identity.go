@@ -41,10 +41,7 @@ func ReadIdentity(state string) (Identity, error) {
 	path := filepath.Join(state, identityName)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		seed := make([]byte, ed25519.SeedSize)
-		// crypto/rand.Read never fails.
-		_, _ = rand.Read(seed)
-		i := Identity{Seed: seed}
+		i := Identity{Seed: newSeed()}
 		return i, i.write(state)
 	}
 	if err != nil {
@@ -62,6 +59,13 @@ func ReadIdentity(state string) (Identity, error) {
 		return Identity{}, fmt.Errorf("%s is damaged; remove it and enrol anew", path)
 	}
 	return i, nil
+}
+
+func newSeed() []byte {
+	seed := make([]byte, ed25519.SeedSize)
+	// crypto/rand.Read never fails.
+	_, _ = rand.Read(seed)
+	return seed
 }
 
 func (i Identity) write(state string) error {
@@ -84,12 +88,17 @@ func (i Identity) write(state string) error {
 // ErrNotTaken is that the appliance refused an enrolment or a link for good.
 var ErrNotTaken = errors.New("the appliance refuses this agent")
 
-// Enrol uses a token to make the identity known to the appliance, and keeps what it says.
+// Enrol uses a token to make the identity known to the appliance, and keeps what it says. One that is known already becomes a new one.
 func Enrol(ctx context.Context, d Dialling, i Identity, state, token, host, directory string) (Identity, error) {
 	if err := d.Check(); err != nil {
 		return i, err
 	}
-	public, ok := i.Key().Public().(ed25519.PublicKey)
+	next := i
+	if i.Enrolled() {
+		// One that enrols anew does so under a new key, which is written when it counts.
+		next = Identity{Seed: newSeed()}
+	}
+	public, ok := next.Key().Public().(ed25519.PublicKey)
 	if !ok {
 		return i, errors.New("the key of this agent is not one")
 	}
@@ -118,6 +127,6 @@ func Enrol(ctx context.Context, d Dialling, i Identity, state, token, host, dire
 	if err := json.Unmarshal(text, &out); err != nil || out.AgentID == "" || resp.StatusCode != http.StatusCreated {
 		return i, errors.New("what answers at this address is no appliance")
 	}
-	i.AgentID, i.WorkspaceID, i.URL = out.AgentID, out.WorkspaceID, d.URL.String()
-	return i, i.write(state)
+	next.AgentID, next.WorkspaceID, next.URL = out.AgentID, out.WorkspaceID, d.URL.String()
+	return next, next.write(state)
 }

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
@@ -78,6 +79,7 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	var version *VersionError
 	if errors.As(err, &version) {
 		s.line.refuse(chat.AgentVersion, version.Error())
+		s.appliance.moved()
 	}
 	if err != nil {
 		return err
@@ -97,6 +99,7 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 		_ = old.mux.Close()
 	}
 	if err != nil {
+		s.appliance.moved()
 		return err
 	}
 	if before.BootID != "" {
@@ -105,7 +108,7 @@ func (s *service) greet(ctx context.Context, h Hello) error {
 	s.heard()
 	close(s.greeted)
 	s.appliance.o.Log.Info("an agent has come", chat.LogAgent, s.line.id, chat.LogVersion, h.BinaryVersion, chat.LogOS, h.OS)
-	s.appliance.seen(s.line.id, &chat.AgentGreeting{Version: h.BinaryVersion, OS: h.OS, Arch: h.Arch, Shell: h.Shell,
+	s.appliance.seen(s.line.id, &chat.AgentGreeting{Version: h.BinaryVersion, Link: fmt.Sprintf("%d.%d", h.Major, terms.Minor), OS: h.OS, Arch: h.Arch, Shell: h.Shell,
 		Sandbox: level(h, terms), SandboxOpen: h.SandboxOpen, SandboxReason: h.SandboxReason, Capabilities: terms.Capabilities})
 	return nil
 }
@@ -151,6 +154,7 @@ func (s *service) Heartbeat(_ context.Context, in *connect.Request[wire.Heartbea
 	if in.Msg.GetLeaving() {
 		s.line.drop(s.connection)
 	}
+	s.appliance.moved()
 	return connect.NewResponse(&wire.HeartbeatResponse{}), nil
 }
 

@@ -95,7 +95,7 @@ func (r *Room) Enrol(ctx context.Context, p chat.Principal, in EnrolInput) (Enro
 		}
 		return tx.PutEnrolment(e)
 	})
-	if err != nil {
+	if r.touched(err) != nil {
 		return Enrolment{}, err
 	}
 	return Enrolment{Token: token, ExpiresAt: e.ExpiresAt, WorkspaceID: w.ID, Workspace: w.Name, Command: r.address.command()}, nil
@@ -183,7 +183,7 @@ func (r *Room) Claim(ctx context.Context, in ClaimInput) (chat.AgentRecord, erro
 	if before != "" && r.links != nil {
 		r.links.Revoke(before)
 	}
-	return *a, nil
+	return *a, r.touched(nil)
 }
 
 func notGood() error {

@@ -30,7 +30,17 @@ func (g *Guarded) List(ctx context.Context, p chat.Principal, in ListInput) (Lis
 	return account.Run(ctx, g.guard, "agent.List", policyList, p, in, g.room.List)
 }
 
+// Renew is Room.Renew under policyRenew.
+func (g *Guarded) Renew(ctx context.Context, p chat.Principal, in RenewInput) (Enrolment, error) {
+	return account.Run(ctx, g.guard, "agent.Renew", policyRenew, p, in, g.room.Renew)
+}
+
 // Revoke is Room.Revoke under policyRevoke.
 func (g *Guarded) Revoke(ctx context.Context, p chat.Principal, in RevokeInput) (Revoked, error) {
 	return account.Run(ctx, g.guard, "agent.Revoke", policyRevoke, p, in, g.room.Revoke)
+}
+
+// Watch is Room.Watch under policyWatch.
+func (g *Guarded) Watch(ctx context.Context, p chat.Principal, in WatchInput) (Watching, error) {
+	return account.Run(ctx, g.guard, "agent.Watch", policyWatch, p, in, g.room.Watch)
 }

@@ -6,5 +6,7 @@ import "holdfast/engine/account"
 var (
 	policyList   = account.Admin[ListInput]()
 	policyEnrol  = account.AdminWrites[EnrolInput]()
+	policyRenew  = account.AdminWrites[RenewInput]()
 	policyRevoke = account.AdminWrites[RevokeInput]()
+	policyWatch  = account.Admin[WatchInput]()
 )

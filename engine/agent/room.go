@@ -16,6 +16,7 @@ type Room struct {
 	// links tell how Agents are; address is where they reach this appliance. Both are set before the first command.
 	links   chat.AgentLinks
 	address Address
+	feed    feed
 }
 
 // Address is where Agents reach the appliance. An empty URL is nowhere: it was started without a listener for them.
@@ -47,6 +48,10 @@ type Entry struct {
 	State chat.AgentState
 	// Workspace is the name of the one that it serves.
 	Workspace string
+	// Own: that Workspace is the asker's, who may renew the Agent.
+	Own bool
+	// Renewal is until when a token is good with which an Agent takes this one's place; zero is none.
+	Renewal time.Time
 }
 
 // Standing is the Entry's state in a word: online, offline, twice or version.
@@ -60,14 +65,16 @@ func (e Entry) Standing() string {
 	return "offline"
 }
 
-// Waiting is a Workspace that waits for an Agent to enrol.
+// Waiting is a Workspace that has no Agent. ExpiresAt is until when its token is good; zero says that it has none.
 type Waiting struct {
 	WorkspaceID chat.WorkspaceID
 	Workspace   string
 	ExpiresAt   time.Time
+	// Own: it is the asker's, who may make a token for it.
+	Own bool
 }
 
-// ListOutput has the Agents by the name of their Workspace, and what waits for one.
+// ListOutput has the Agents by the name of their Workspace, and the Workspaces without one.
 type ListOutput struct {
 	Agents  []Entry
 	Waiting []Waiting
@@ -75,37 +82,38 @@ type ListOutput struct {
 }
 
 // List gives all Agents.
-func (r *Room) List(ctx context.Context, _ chat.Principal, _ ListInput) (ListOutput, error) {
+func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) (ListOutput, error) {
 	var out ListOutput
-	now := r.now()
 	err := r.store.View(ctx, func(tx *kv.Tx) error {
 		out = ListOutput{Agents: []Entry{}, Waiting: []Waiting{}, Address: r.address}
 		all, err := tx.Agents()
 		if err != nil {
 			return err
 		}
-		for _, a := range all {
-			name, err := nameOf(tx, a.WorkspaceID)
-			if err != nil {
-				return err
-			}
-			out.Agents = append(out.Agents, Entry{Agent: *a, Workspace: name})
-		}
-		waiting, err := tx.Enrolments()
+		until, err := r.enrolments(tx)
 		if err != nil {
 			return err
 		}
-		for _, e := range waiting {
-			if !now.Before(e.ExpiresAt) {
-				continue
-			}
-			name, err := nameOf(tx, e.WorkspaceID)
-			if err != nil {
-				return err
-			}
-			out.Waiting = append(out.Waiting, Waiting{WorkspaceID: e.WorkspaceID, Workspace: name, ExpiresAt: e.ExpiresAt})
+		list, err := tx.Workspaces()
+		spaces := map[chat.WorkspaceID]*chat.WorkspaceRecord{}
+		for _, w := range list {
+			spaces[w.ID] = w
 		}
-		return nil
+		served := map[chat.WorkspaceID]bool{}
+		for _, a := range all {
+			served[a.WorkspaceID] = true
+			e := Entry{Agent: *a, Renewal: until[a.WorkspaceID]}
+			if w := spaces[a.WorkspaceID]; w != nil {
+				e.Workspace, e.Own = w.Name, w.OwnerID == p.UserID
+			}
+			out.Agents = append(out.Agents, e)
+		}
+		for _, w := range list {
+			if w.Kind == chat.WorkspaceAgent && !served[w.ID] {
+				out.Waiting = append(out.Waiting, Waiting{WorkspaceID: w.ID, Workspace: w.Name, Own: w.OwnerID == p.UserID, ExpiresAt: until[w.ID]})
+			}
+		}
+		return err
 	})
 	for i := range out.Agents {
 		if r.links != nil {
@@ -117,12 +125,16 @@ func (r *Room) List(ctx context.Context, _ chat.Principal, _ ListInput) (ListOut
 	return out, err
 }
 
-func nameOf(tx *kv.Tx, id chat.WorkspaceID) (string, error) {
-	w, found, err := tx.Workspace(id)
-	if err != nil || !found {
-		return "", err
+// enrolments are the ends of the tokens that are still good, by the Workspace that they are for.
+func (r *Room) enrolments(tx *kv.Tx) (map[chat.WorkspaceID]time.Time, error) {
+	all, err := tx.Enrolments()
+	out, now := map[chat.WorkspaceID]time.Time{}, r.now()
+	for _, e := range all {
+		if now.Before(e.ExpiresAt) {
+			out[e.WorkspaceID] = e.ExpiresAt
+		}
 	}
-	return w.Name, nil
+	return out, err
 }
 
 // RevokeInput names an Agent.
@@ -146,7 +158,7 @@ func (r *Room) Revoke(ctx context.Context, _ chat.Principal, in RevokeInput) (Re
 	if err == nil && r.links != nil {
 		r.links.Revoke(in.ID)
 	}
-	return Revoked{}, err
+	return Revoked{}, r.touched(err)
 }
 
 // forget removes an Agent from the store and from its Workspace.
@@ -199,7 +211,7 @@ func (r *Room) Of(ctx context.Context, id chat.WorkspaceID) (rec chat.WorkspaceR
 //
 //guard:none the link tells what it hears
 func (r *Room) Seen(ctx context.Context, id chat.AgentID, greeting *chat.AgentGreeting) error {
-	return r.store.Update(ctx, func(tx *kv.Tx) error {
+	return r.touched(r.store.Update(ctx, func(tx *kv.Tx) error {
 		a, found, err := tx.Agent(id)
 		if err != nil || !found {
 			return err
@@ -209,5 +221,5 @@ func (r *Room) Seen(ctx context.Context, id chat.AgentID, greeting *chat.AgentGr
 			a.Greeting = *greeting
 		}
 		return tx.PutAgent(a)
-	})
+	}))
 }

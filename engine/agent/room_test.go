@@ -90,7 +90,7 @@ func TestCase58Token(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if list, err := r.List(t.Context(), admin, ListInput{}); err != nil || len(list.Agents) != 1 || len(list.Waiting) != 0 ||
+	if list, err := r.List(t.Context(), admin, ListInput{}); err != nil || len(list.Agents) != 1 || len(list.Waiting) != 1 || !list.Waiting[0].ExpiresAt.IsZero() ||
 		list.Agents[0].Workspace != "shop" || list.Agents[0].Agent.ID != a.ID || list.Agents[0].State.Detail != string(a.ID) {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -135,6 +135,57 @@ func TestAnotherTakesThePlace(t *testing.T) {
 	}
 	if a, err := r.Record(t.Context(), fresh.ID); err != nil || a.WorkspaceID != first.WorkspaceID || string(a.PublicKey) != "key" {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestRenew: the owner gets a token for the machine of an Agent, whose place is taken when it is used; whoever looks is woken by each step.
+func TestRenew(t *testing.T) {
+	r := newRig(t)
+	out := r.enrol(t, EnrolInput{Name: "shop"})
+	watch, err := r.Watch(t.Context(), admin, WatchInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := r.claim(t, out.Token)
+	<-watch.C
+	if _, err := r.Renew(t.Context(), other, RenewInput{ID: old.ID}); kind(err) != chat.KindNotFound {
+		t.Errorf("another admin renews: %v", err)
+	}
+	fresh, err := r.Renew(t.Context(), admin, RenewInput{ID: old.ID})
+	if err != nil || fresh.WorkspaceID != out.WorkspaceID || fresh.Token == out.Token {
+		t.Fatalf("%+v, %v", fresh, err)
+	}
+	<-watch.C
+	list, err := r.List(t.Context(), other, ListInput{})
+	if err != nil || len(list.Waiting) != 0 || len(list.Agents) != 1 || list.Agents[0].Own || !list.Agents[0].Renewal.Equal(fresh.ExpiresAt) || list.Agents[0].Agent.ID != old.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+	next := r.claim(t, fresh.Token)
+	<-watch.C
+	if list, err = r.List(t.Context(), admin, ListInput{}); err != nil || len(list.Agents) != 1 || !list.Agents[0].Renewal.IsZero() || list.Agents[0].Agent.ID != next.ID ||
+		len(r.revoked) != 1 || r.revoked[0] != old.ID {
+		t.Errorf("%+v, %v, revoked %v", list, err, r.revoked)
+	}
+	if err := r.Seen(t.Context(), next.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	<-watch.C
+	if _, err := r.Room.Revoke(t.Context(), admin, RevokeInput{ID: next.ID}); err != nil {
+		t.Fatal(err)
+	}
+	<-watch.C
+	if list, err = r.List(t.Context(), admin, ListInput{}); err != nil || len(list.Agents) != 0 || len(list.Waiting) != 1 || !list.Waiting[0].Own {
+		t.Errorf("without an agent its workspace is not listed: %+v, %v", list, err)
+	}
+	if _, err := r.Renew(t.Context(), admin, RenewInput{ID: next.ID}); kind(err) != chat.KindNotFound {
+		t.Errorf("one that is gone: %v", err)
+	}
+	watch.Stop()
+	r.Moved()
+	select {
+	case <-watch.C:
+		t.Error("woken after the end")
+	default:
 	}
 }
 

@@ -26,9 +26,11 @@ type AgentRecord struct {
 // AgentGreeting is what an Agent says of itself.
 type AgentGreeting struct {
 	Version string `json:"version,omitempty"`
-	OS      string `json:"os,omitempty"`
-	Arch    string `json:"arch,omitempty"`
-	Shell   string `json:"shell,omitempty"`
+	// Link is the version of the link that both sides speak, such as 1.2.
+	Link  string `json:"link,omitempty"`
+	OS    string `json:"os,omitempty"`
+	Arch  string `json:"arch,omitempty"`
+	Shell string `json:"shell,omitempty"`
 	// Sandbox is the level of what confines commands there, as it was measured; what is open at it, and why it is not full.
 	Sandbox       SandboxLevel `json:"sandbox,omitempty"`
 	SandboxOpen   []string     `json:"sandbox_open,omitempty"`

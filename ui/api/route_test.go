@@ -120,14 +120,24 @@ func checkAgents(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "no agents", method: "GET", path: "/agents", status: 200, has: []string{`"agents":[]`, `"waiting":[]`, `"pin":"sha256:00"`}})
 	take(step{name: "enrol nobody", method: "POST", path: "/agents/enrolments", body: `{}`, status: 400, has: []string{`"field":"name"`}})
 	take(step{name: "enrol", method: "POST", path: "/agents/enrolments", body: `{"name":"far"}`, status: 201, has: []string{`"token":"hfe_`, `--enrol-file -`}})
-	take(step{name: "one waits", method: "GET", path: "/agents", status: 200, has: []string{`"workspace":"far"`}})
+	page := take(step{name: "one waits", method: "GET", path: "/agents", status: 200, has: []string{`"workspace":"far"`, `"expires_at":`}})
+	var waits struct {
+		Waiting []struct {
+			WorkspaceID chat.WorkspaceID `json:"workspace_id"`
+		} `json:"waiting"`
+	}
+	if err := json.Unmarshal(page, &waits); err != nil || len(waits.Waiting) != 1 {
+		t.Fatalf("%s, %v", page, err)
+	}
 	const enrolled = "0190a000-0000-7000-8000-0000000000e1"
 	if err := a.Store.Update(t.Context(), func(tx *kv.Tx) error {
-		return tx.PutAgent(&chat.AgentRecord{ID: enrolled, WorkspaceID: enrolled, Host: "box", CreatedAt: time.UnixMilli(1_700_000_000_123).UTC()})
+		return tx.PutAgent(&chat.AgentRecord{ID: enrolled, WorkspaceID: waits.Waiting[0].WorkspaceID, Host: "box", CreatedAt: time.UnixMilli(1_700_000_000_123).UTC()})
 	}); err != nil {
 		t.Fatal(err)
 	}
-	take(step{name: "one is away", method: "GET", path: "/agents", status: 200, has: []string{enrolled, `"state":"offline"`, `"host":"box"`}})
+	take(step{name: "one is away", method: "GET", path: "/agents", status: 200, has: []string{enrolled, `"state":"offline"`, `"host":"box"`, `"workspace":"far"`, `"renewal_until":`}})
+	take(step{name: "renew", method: "POST", path: "/agents/" + enrolled + "/renew", status: 201, has: []string{`"token":"hfe_`, string(waits.Waiting[0].WorkspaceID)}})
+	take(step{name: "renew nobody", method: "POST", path: "/agents/0190a000-0000-7000-8000-00000000dead/renew", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "revoke", method: "DELETE", path: "/agents/" + enrolled, status: 204})
 	take(step{name: "revoke nobody", method: "DELETE", path: "/agents/0190a000-0000-7000-8000-00000000dead", status: 404, has: []string{`"kind":"not_found"`}})
 }

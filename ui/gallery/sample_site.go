@@ -145,12 +145,23 @@ func farAgents(p view.Page) view.AgentsPage {
 		Fresh: view.FreshAgent{Workspace: "tide-feed on the pier", Until: "15:04", Token: "hfe_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
 			Command: "holdfast --agent --url https://127.0.0.1:8421 --pin sha256:6ab0d5e0b1d0f2b9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e --dir . --enrol-file -"},
 		Agents: []view.FarAgent{
-			{ID: "a1", Workspace: "gauges", Place: "buoy-7:/srv/gauges", State: view.AgentOnline, Since: "22 Nov 09:14", Facts: []string{"v1.4.0, linux arm64", "load 0.4, 71% of memory free, 2 processes"}},
-			{ID: "a2", Workspace: "harbour", Place: "crane:/home/ingrid/very/long/path/to/a/folder/that/was/mounted/once/harbour", State: view.AgentOffline, Since: "21 Nov 18:30", Facts: []string{"v1.3.2, linux amd64"}, Lacks: "git"},
-			{ID: "a3", Workspace: "moon", Place: "copied-vm:/srv/moon", State: view.AgentTwice, Since: "22 Nov 08:00", Problem: "two agents share one key and displace each other; stop one of them, or revoke it and enrol each on its own"},
+			{ID: "a1", Workspace: "gauges", Place: "buoy-7:/srv/gauges", State: view.AgentOnline, Since: "22 Nov 09:14", Own: true, Facts: []string{"v1.4.0, linux arm64", "link 1.3", "sandbox full", "load 0.4, 71% of memory free, 2 processes"},
+				Offers: "commands, files, git, live context, sandbox"},
+			{ID: "a2", Workspace: "harbour", Place: "crane:/home/ingrid/very/long/path/to/a/folder/that/was/mounted/once/harbour", State: view.AgentOffline, Since: "21 Nov 18:30", Seen: "21 Nov 18:29", Own: true, Renewal: "15:04",
+				Facts: []string{"v1.3.2, linux amd64", "link 1.1", "sandbox none"}, Offers: "commands, files", Lacks: "git, live context, sandbox"},
+			{ID: "a3", Workspace: "moon", Place: "copied-vm:/srv/moon", State: view.AgentTwice, Since: "22 Nov 08:00", Seen: "22 Nov 08:00", Problem: "two agents share one key and displace each other; stop one of them, or revoke it and enrol each on its own"},
 			{ID: "a4", Workspace: "waves", Place: "old-box:/srv/waves", State: view.AgentVersion, Problem: "the other side speaks version 2 of the link, this one version 1; both need the same: bring both to the same release"},
+			{ID: "a5", Workspace: "wrecks", Place: "pi:/srv/wrecks", State: view.AgentOffline},
 		},
-		Waiting: []view.AgentWait{{ID: "w9", Workspace: "tide-feed on the pier", Until: "15:04"}}}
+		Waiting: []view.AgentWait{{ID: "w9", Workspace: "tide-feed on the pier", Until: "15:04", Own: true}, {ID: "w10", Workspace: "archive", Own: true}, {ID: "w11", Workspace: "of another admin"}}}
+}
+
+// renewedAgent is the page right after a token for a new key was made.
+func renewedAgent(p view.Page) view.AgentsPage {
+	out := farAgents(p)
+	out.Waiting, out.Agents = nil, out.Agents[1:2]
+	out.Fresh.Workspace, out.Fresh.Renewed = "harbour", true
+	return out
 }
 
 func held(level chat.SandboxLevel, p chat.Profile, open ...string) chat.Sandbox {

@@ -487,6 +487,7 @@ function keys(e) {
 }
 
 document.addEventListener('DOMContentLoaded', () => {
+  for (const el of document.querySelectorAll('dialog[data-open]')) el.showModal()
   watchTranscript()
   composer()
   document.addEventListener('click', e => {

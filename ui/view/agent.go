@@ -5,7 +5,7 @@ type AgentsPage struct {
 	Page   Page
 	Note   ServerNote
 	Agents []FarAgent
-	// Waiting are Workspaces that wait for an Agent to enrol.
+	// Waiting are Workspaces without an Agent.
 	Waiting []AgentWait
 	// Open: Agents can reach the appliance.
 	Open    bool
@@ -30,18 +30,27 @@ type FarAgent struct {
 	// Place is the machine and its folder.
 	Place string
 	State AgentState
-	// Since is when it came or went, "" when that is not known.
-	Since string
+	// Since is when it came or went, Seen when it was last heard of; "" when that is not known.
+	Since, Seen string
 	// Problem says more of twice and version.
 	Problem string
-	// Facts stand below: version, system, load.
+	// Facts stand below: version, system, link, load.
 	Facts []string
-	// Lacks are what it does not offer, in words.
-	Lacks string
+	// Offers and Lacks are what it offers and what not, in words.
+	Offers, Lacks string
+	// Own: the reader may renew it. Renewal is until when a token for that is good, "" for none.
+	Own     bool
+	Renewal string
 }
 
-// AgentWait is a Workspace without an Agent yet. Element id: aw-ID.
-type AgentWait struct{ ID, Workspace, Until string }
+// AgentWait is a Workspace without an Agent. Until is the end of its token, "" without one; Own: the reader may make one. Element id: aw-ID.
+type AgentWait struct {
+	ID, Workspace, Until string
+	Own                  bool
+}
 
-// FreshAgent is an enrolment just made; its token is shown this once.
-type FreshAgent struct{ Workspace, Command, Token, Until string }
+// FreshAgent is an enrolment just made; its token is shown this once. Renewed: there is an Agent, whose place is taken by who uses it.
+type FreshAgent struct {
+	Workspace, Command, Token, Until string
+	Renewed                          bool
+}

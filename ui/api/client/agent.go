@@ -16,8 +16,10 @@ type Agent struct {
 	Host        string           `json:"host,omitempty"`
 	Directory   string           `json:"directory,omitempty"`
 	Version     string           `json:"version,omitempty"`
-	OS          string           `json:"os,omitempty"`
-	Arch        string           `json:"arch,omitempty"`
+	// Link is the version of the link that both sides speak.
+	Link string `json:"link,omitempty"`
+	OS   string `json:"os,omitempty"`
+	Arch string `json:"arch,omitempty"`
 	// Capabilities are those of both sides.
 	Capabilities []string `json:"capabilities"`
 	// State is online, offline, twice (two agents share one key) or version (it speaks another version of the link).
@@ -27,13 +29,17 @@ type Agent struct {
 	CreatedAt Time   `json:"created_at"`
 	// SeenAt is when it was last heard of.
 	SeenAt *Time `json:"seen_at,omitempty"`
+	// Since is when its link came or went, as far as this run of the appliance knows.
+	Since *Time `json:"since,omitempty"`
+	// RenewalUntil is until when a token is good with which an agent takes its place.
+	RenewalUntil *Time `json:"renewal_until,omitempty"`
 }
 
-// AgentWait is a Workspace that waits for an Agent to enrol.
+// AgentWait is a Workspace that has no Agent. Without ExpiresAt there is no token for one.
 type AgentWait struct {
 	WorkspaceID chat.WorkspaceID `json:"workspace_id"`
 	Workspace   string           `json:"workspace"`
-	ExpiresAt   Time             `json:"expires_at"`
+	ExpiresAt   *Time            `json:"expires_at,omitempty"`
 }
 
 // AgentPage holds all Agents, by the name of their Workspace. URL and Pin say where Agents reach the appliance; "" is nowhere.
@@ -68,6 +74,12 @@ func (c *Client) Agents(ctx context.Context) (AgentPage, error) {
 func (c *Client) Enrol(ctx context.Context, in EnrolmentCreate) (Enrolment, error) {
 	var out Enrolment
 	return out, c.call(ctx, http.MethodPost, "/agents/enrolments", nil, in, &out)
+}
+
+// RenewAgent makes a token with which the machine of an Agent enrols anew, under a new key.
+func (c *Client) RenewAgent(ctx context.Context, id chat.AgentID) (Enrolment, error) {
+	var out Enrolment
+	return out, c.call(ctx, http.MethodPost, "/agents/"+url.PathEscape(string(id))+"/renew", nil, nil, &out)
 }
 
 // RevokeAgent makes an Agent unknown and closes its link.
