@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"net/http"
 	"os"
 	"os/exec"
@@ -128,11 +129,36 @@ func TestARemoteWorkspaceIsLikeALocalOne(t *testing.T) {
 	if code, raw := a.raw(http.MethodPost, at+"/context/sources", map[string]any{"path": "/etc"}); code != http.StatusBadRequest {
 		t.Errorf("a source outside: %d %s", code, raw)
 	}
+	// The command line does the same through the appliance; relative paths count from the workspace there.
+	said := func(code int, args ...string) string {
+		t.Helper()
+		var out, failure bytes.Buffer
+		err := run(t.Context(), append([]string{"context"}, append(args, "--workspace", "far", "--data", a.data)...), strings.NewReader(""), &out, &failure)
+		if exitCode(err) != code {
+			t.Errorf("context %v: exit %d, not %d: %v, %s", args, exitCode(err), code, err, failure.String())
+		}
+		return out.String()
+	}
+	if out := said(0, "list"); out != filepath.Join(dir, "more")+"\n" {
+		t.Errorf("context list: %q", out)
+	}
+	said(0, "remove", "more")
+	said(3, "remove", "more")
+	if out := said(0, "add", "more"); out != filepath.Join(dir, "more")+"\n" {
+		t.Errorf("context add: %q", out)
+	}
+	said(1, "add", "/etc")
+	if out := said(0, "refresh"); !strings.Contains(out, "CLAUDE.md") || !strings.Contains(out, "oversize") || strings.Contains(out, "hush-hush") {
+		t.Errorf("context refresh: %q", out)
+	}
+	if out := said(0, "show", "AGENTS.md"); !strings.Contains(out, "Speak of lighthouses.") {
+		t.Errorf("context show: %q", out)
+	}
 	a.says("/metrics", "holdfast_agents_connected 1")
 	far.stop(t)
 	a.says(at, `"offline"`)
 	a.says("/metrics", "holdfast_agents_connected 0")
-	if code, raw := a.raw(http.MethodPost, at+"/context/resync", map[string]any{}); code < 400 || !strings.Contains(string(raw), "offline") {
-		t.Errorf("looked at without an agent: %d %s", code, raw)
-	}
+	said(0, "show")
+	// Nobody is waited for longer than a call waits for an agent.
+	said(4, "refresh")
 }

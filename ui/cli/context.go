@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,16 +26,35 @@ holdfast context add PATH...        add folders or files with instructions and s
 holdfast context remove PATH...     take them away again
 holdfast context refresh            look again now
 
-They speak to the agent beside the files: --agent URL, else $HOLDFAST_AGENT_URL, else its socket. With --json they print what the
-agent answered.
+They speak to the agent beside the files: --agent URL, else $HOLDFAST_AGENT_URL, else its socket. With --workspace, an id or a name,
+they speak to the appliance (--data, --server), wherever the files are. With --json they print the answer as it came.
 `
+
+// contextPlace is where a context is asked for: beside its files, or at the appliance. Answers are the bytes as they came.
+type contextPlace interface {
+	Sources(ctx context.Context) ([]byte, error)
+	AddSource(ctx context.Context, path string) ([]byte, error)
+	RemoveSource(ctx context.Context, path string) error
+	Snapshot(ctx context.Context) ([]byte, error)
+	Resync(ctx context.Context) ([]byte, error)
+}
+
+var (
+	_ contextPlace = (*client.AgentContext)(nil)
+	_ contextPlace = (*client.SpaceContext)(nil)
+)
 
 // contextCommand is what the flags of context say.
 type contextCommand struct {
 	address string
 	json    bool
 	std     IO
-	agent   *client.AgentContext
+	agent   contextPlace
+	space   spaceFlags
+	// nobody says that nobody answers.
+	nobody string
+	// from is the directory from which relative paths count, "" for the caller's.
+	from string
 }
 
 func runContext(ctx context.Context, args []string, std IO) error {
@@ -63,6 +83,7 @@ func runContext(ctx context.Context, args []string, std IO) error {
 	set := flag.NewFlagSet("context "+verb, flag.ContinueOnError)
 	set.StringVar(&c.address, "agent", os.Getenv("HOLDFAST_AGENT_URL"), "")
 	set.BoolVar(&c.json, "json", false, "")
+	c.space.flags(set)
 	rest, err := parse(set, args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, err := io.WriteString(std.Out, contextUsage)
@@ -74,10 +95,11 @@ func runContext(ctx context.Context, args []string, std IO) error {
 	if len(rest) < least || len(rest) > most {
 		return usage(fmt.Sprintf("context %s takes %s, got %d", verb, counted(least, most), len(rest)))
 	}
-	if c.agent, err = c.connect(); err != nil {
+	end, err := c.reach(ctx, set)
+	if err != nil {
 		return err
 	}
-	defer c.agent.Close()
+	defer end()
 	return run(ctx, rest)
 }
 
@@ -89,6 +111,19 @@ func counted(least, most int) string {
 		return "at most one path"
 	}
 	return "no arguments"
+}
+
+// reach finds whom the flags name; end must be called.
+func (c *contextCommand) reach(ctx context.Context, set *flag.FlagSet) (end func(), err error) {
+	if c.space.name != "" {
+		return c.reachAppliance(ctx, set)
+	}
+	agent, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	c.agent, c.nobody = agent, "no agent answers at "+c.address+"; start one with: holdfast --agent, or name another with --agent URL, or a workspace with --workspace"
+	return agent.Close, nil
 }
 
 // connect finds the Agent; nothing is asked yet.
@@ -125,14 +160,16 @@ func (c *contextCommand) failed(doing string, err error) error {
 		return nil
 	case errors.As(err, &refused) && refused.Kind == chat.KindNotFound:
 		return &Exit{Code: CodeNotFound, Message: doing + ": " + sentences(refused)}
-	case errors.As(err, &refused) && refused.Kind == chat.KindUnauthenticated:
+	case errors.As(err, &refused) && refused.Kind == chat.KindUnreachable:
+		return &Exit{Code: CodeNobody, Message: doing + ": " + sentences(refused)}
+	case errors.As(err, &refused) && refused.Kind == chat.KindUnauthenticated && c.space.name == "":
 		return &Exit{Code: CodeFailed, Message: doing + ": the token is missing or wrong; the agent keeps it in agent.token of its state directory"}
 	case errors.As(err, &refused):
 		return &Exit{Code: CodeFailed, Message: doing + ": " + sentences(refused)}
 	case errors.Is(err, context.Canceled):
 		return &Exit{Code: CodeCtrlC}
 	case errors.As(err, &network) && network.Op == "dial" || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return &Exit{Code: CodeNobody, Message: "no agent answers at " + c.address + "; start one with: holdfast --agent, or name another with --agent URL"}
+		return &Exit{Code: CodeNobody, Message: c.nobody}
 	}
 	return &Exit{Code: CodeFailed, Message: doing + ": " + plain(err.Error())}
 }
@@ -229,7 +266,7 @@ func (c *contextCommand) table(s contextShown) error {
 }
 
 func (c *contextCommand) showOne(s contextShown, path string) error {
-	whole, err := absolute(path)
+	whole, err := c.absolute(path)
 	if err != nil {
 		return err
 	}
@@ -258,19 +295,24 @@ func (c *contextCommand) showOne(s contextShown, path string) error {
 	return &Exit{Code: CodeNotFound, Message: "context show: nothing was found at " + revealed(whole) + "; holdfast context show lists all"}
 }
 
-// absolute makes a path whole, from the caller's directory. A home is the Agent's to find.
-func absolute(path string) (string, error) {
-	if path == "~" || strings.HasPrefix(path, "~/") {
-		return path, nil
+// absolute makes a path whole, from the caller's directory where the files are this machine's. A home is the Agent's to find.
+func (c *contextCommand) absolute(name string) (string, error) {
+	switch {
+	case name == "~" || strings.HasPrefix(name, "~/"):
+		return name, nil
+	case c.from == "":
+		return filepath.Abs(name)
+	case path.IsAbs(filepath.ToSlash(name)):
+		return name, nil
 	}
-	return filepath.Abs(path)
+	return path.Join(c.from, filepath.ToSlash(name)), nil
 }
 
 // each tries every path; the first failure decides the code.
 func (c *contextCommand) each(doing string, paths []string, act func(path string) error) error {
 	var first error
 	for _, path := range paths {
-		whole, err := absolute(path)
+		whole, err := c.absolute(path)
 		if err == nil {
 			err = c.failed(doing+" "+revealed(path), act(whole))
 		}

@@ -24,7 +24,8 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
   holdfast user list|add|role|password|disable|enable|remove [flags]
                                     people, for admins
   holdfast context list|show|add|remove|refresh [PATH...] [flags]
-                                    what an agent reads beside its files
+                                    what an agent reads beside its files, or with
+                                    --workspace the appliance in a workspace
   holdfast mcp [flags]              an MCP server on standard input and output, for other programs
   holdfast version [--json|--modules]
   holdfast help                     this text

@@ -89,7 +89,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	return c.decode(req, out)
 }
 
-// decode makes a request and decodes its answer.
+// decode makes a request and decodes its answer; a *[]byte takes it as it came.
 func (c *Client) decode(req *http.Request, out any) error {
 	method, path := req.Method, req.URL.Path
 	res, err := c.do(req)
@@ -102,6 +102,10 @@ func (c *Client) decode(req *http.Request, out any) error {
 	}
 	if len(b) > maxAnswer {
 		return fmt.Errorf("the answer to %s %s is larger than %d bytes", method, path, maxAnswer)
+	}
+	if whole, ok := out.(*[]byte); ok {
+		*whole = b
+		return nil
 	}
 	if out == nil || len(b) == 0 {
 		return nil
