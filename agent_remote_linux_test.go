@@ -129,16 +129,33 @@ func TestARemoteWorkspaceIsLikeALocalOne(t *testing.T) {
 	if code, raw := a.raw(http.MethodPost, at+"/context/sources", map[string]any{"path": "/etc"}); code != http.StatusBadRequest {
 		t.Errorf("a source outside: %d %s", code, raw)
 	}
-	// The command line does the same through the appliance; relative paths count from the workspace there.
-	said := func(code int, args ...string) string {
-		t.Helper()
+	said := a.contextCommand("far")
+	managesContext(t, said, dir)
+	a.says("/metrics", "holdfast_agents_connected 1")
+	far.stop(t)
+	a.says(at, `"offline"`)
+	a.says("/metrics", "holdfast_agents_connected 0")
+	said(0, "show")
+	// Nobody is waited for longer than a call waits for an agent.
+	said(4, "refresh")
+}
+
+// contextCommand gives what runs holdfast context for a workspace, wants its exit code and gives what it printed.
+func (a *appliance) contextCommand(workspace string) func(code int, args ...string) string {
+	return func(code int, args ...string) string {
+		a.t.Helper()
 		var out, failure bytes.Buffer
-		err := run(t.Context(), append([]string{"context"}, append(args, "--workspace", "far", "--data", a.data)...), strings.NewReader(""), &out, &failure)
+		err := run(a.t.Context(), append([]string{"context"}, append(args, "--workspace", workspace, "--data", a.data)...), strings.NewReader(""), &out, &failure)
 		if exitCode(err) != code {
-			t.Errorf("context %v: exit %d, not %d: %v, %s", args, exitCode(err), code, err, failure.String())
+			a.t.Errorf("context %v: exit %d, not %d: %v, %s", args, exitCode(err), code, err, failure.String())
 		}
 		return out.String()
 	}
+}
+
+// managesContext: the command line does through the appliance what it does beside an agent; relative paths count from the workspace there.
+func managesContext(t *testing.T, said func(code int, args ...string) string, dir string) {
+	t.Helper()
 	if out := said(0, "list"); out != filepath.Join(dir, "more")+"\n" {
 		t.Errorf("context list: %q", out)
 	}
@@ -154,11 +171,4 @@ func TestARemoteWorkspaceIsLikeALocalOne(t *testing.T) {
 	if out := said(0, "show", "AGENTS.md"); !strings.Contains(out, "Speak of lighthouses.") {
 		t.Errorf("context show: %q", out)
 	}
-	a.says("/metrics", "holdfast_agents_connected 1")
-	far.stop(t)
-	a.says(at, `"offline"`)
-	a.says("/metrics", "holdfast_agents_connected 0")
-	said(0, "show")
-	// Nobody is waited for longer than a call waits for an agent.
-	said(4, "refresh")
 }
