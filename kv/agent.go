@@ -12,11 +12,7 @@ var agentFields = fieldsOf[chat.AgentRecord]()
 
 // Agent gives an Agent's record.
 func (x *Tx) Agent(id chat.AgentID) (*chat.AgentRecord, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, err
-	}
-	return getNoun[chat.AgentRecord](x, bAgent, key)
+	return getByID[chat.AgentRecord](x, bAgent, id)
 }
 
 // PutAgent writes an Agent's record.

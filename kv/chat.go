@@ -129,7 +129,8 @@ type storedChat struct {
 func (x *Tx) Chat(id chat.ID) (*chat.Chat, bool, error) {
 	key, err := idKey(id)
 	if err != nil {
-		return nil, false, err
+		// An id that no key can hold names nothing.
+		return nil, false, nil
 	}
 	r, found, err := x.t.get(bChat, key)
 	if err != nil || !found {

@@ -12,11 +12,7 @@ var fileFields = fieldsOf[chat.File]()
 
 // File gives a File's record.
 func (x *Tx) File(id chat.FileID) (*chat.File, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, nil // what is no id names nothing
-	}
-	return getNoun[chat.File](x, bFile, key)
+	return getByID[chat.File](x, bFile, id)
 }
 
 // PutFile writes a File's record. Put its bytes with Store.PutFile before.

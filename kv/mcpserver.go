@@ -21,11 +21,7 @@ const mcpServerSecrets = "mcpserver/"
 
 // MCPServer gives the config of an MCP server.
 func (x *Tx) MCPServer(id chat.MCPServerID) (*chat.MCPServer, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, err
-	}
-	return getNoun[chat.MCPServer](x, bMCPServer, key)
+	return getByID[chat.MCPServer](x, bMCPServer, id)
 }
 
 // PutMCPServer writes the config of an MCP server.

@@ -6,11 +6,7 @@ var modelConfigFields = fieldsOf[chat.ModelConfig]()
 
 // ModelConfig gives a Model config.
 func (x *Tx) ModelConfig(id chat.ModelConfigID) (*chat.ModelConfig, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, err
-	}
-	return getNoun[chat.ModelConfig](x, bModelConfig, key)
+	return getByID[chat.ModelConfig](x, bModelConfig, id)
 }
 
 // PutModelConfig writes a Model config.

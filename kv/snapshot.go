@@ -22,11 +22,7 @@ const pinHeadSize = idSize + hashSize
 
 // NewestSnapshot gives the newest Snapshot of a Workspace.
 func (x *Tx) NewestSnapshot(id chat.WorkspaceID) (*chat.NewestSnapshot, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, err
-	}
-	return getNoun[chat.NewestSnapshot](x, bNewest, key)
+	return getByID[chat.NewestSnapshot](x, bNewest, id)
 }
 
 // PutSnapshot keeps a Snapshot and makes it the newest of its Workspace, which must be there. A content that is kept already keeps its

@@ -27,6 +27,15 @@ func getNoun[T any](tx *Tx, b bucket, key []byte) (*T, bool, error) {
 	return v, err == nil, err
 }
 
+// getByID is getNoun for a noun whose key is its id. An id that no key can hold names nothing.
+func getByID[T any, ID ~string](tx *Tx, b bucket, id ID) (*T, bool, error) {
+	key, err := idKey(id)
+	if err != nil {
+		return nil, false, nil
+	}
+	return getNoun[T](tx, b, key)
+}
+
 // listNoun reads all records under a prefix in key order.
 func listNoun[T any](tx *Tx, b bucket, prefix []byte) ([]*T, error) {
 	var out []*T

@@ -28,11 +28,7 @@ type storedPassword struct {
 
 // User gives a person.
 func (x *Tx) User(id chat.UserID) (*chat.User, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, err
-	}
-	return getNoun[chat.User](x, bUser, key)
+	return getByID[chat.User](x, bUser, id)
 }
 
 // PutUser writes a person; their password stays.

@@ -6,11 +6,7 @@ var workspaceFields = fieldsOf[chat.WorkspaceRecord]()
 
 // Workspace gives a Workspace's record.
 func (x *Tx) Workspace(id chat.WorkspaceID) (*chat.WorkspaceRecord, bool, error) {
-	key, err := idKey(id)
-	if err != nil {
-		return nil, false, err
-	}
-	return getNoun[chat.WorkspaceRecord](x, bWorkspace, key)
+	return getByID[chat.WorkspaceRecord](x, bWorkspace, id)
 }
 
 // PutWorkspace writes a Workspace's record.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/singleflight"
 
 	"holdfast/engine/chat"
@@ -103,19 +102,11 @@ func (r *Room) Get(ctx context.Context, p chat.Principal, in GetInput) (chat.MCP
 
 // server reads one that must be there.
 func server(tx *kv.Tx, id chat.MCPServerID) (*chat.MCPServer, error) {
-	if !isID(id) {
-		return nil, chat.NotFound("MCP server")
-	}
 	s, found, err := tx.MCPServer(id)
 	if err == nil && !found {
 		err = chat.NotFound("MCP server")
 	}
 	return s, err
-}
-
-func isID(id chat.MCPServerID) bool {
-	u, err := uuid.Parse(string(id))
-	return err == nil && u.String() == string(id)
 }
 
 // seenBy gives a server as somebody sees it, with what is known of its secrets.

@@ -139,6 +139,8 @@ func checkAgents(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "renew", method: "POST", path: "/agents/" + enrolled + "/renew", status: 201, has: []string{`"token":"hfe_`, string(waits.Waiting[0].WorkspaceID)}})
 	take(step{name: "renew nobody", method: "POST", path: "/agents/0190a000-0000-7000-8000-00000000dead/renew", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "revoke", method: "DELETE", path: "/agents/" + enrolled, status: 204})
+	take(step{name: "enrol for nothing", method: "POST", path: "/agents/enrolments", body: `{"workspace_id":"x"}`, status: 404, has: []string{`"kind":"not_found"`}})
+	take(step{name: "revoke what is no id", method: "DELETE", path: "/agents/..%2fx", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "revoke nobody", method: "DELETE", path: "/agents/0190a000-0000-7000-8000-00000000dead", status: 404, has: []string{`"kind":"not_found"`}})
 }
 

@@ -64,6 +64,7 @@ func TestTheOtherPrefixIsTheSame(t *testing.T) {
 func TestWhoMayDoWhat(t *testing.T) {
 	a := apitest.Start(t, apitest.Options{Scripts: callScripts})
 	d := openDocument(t, a)
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for template, item := range d.paths() {
 		path := strings.NewReplacer("{id}", "x", "{n}", "1", "{call_id}", "x", "{name}", "x").Replace(template)
 		for method := range item.(map[string]any) {
@@ -71,7 +72,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := http.DefaultClient.Do(req)
+			res, err := browser.Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,6 +80,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 			if strings.HasSuffix(path, "/oauth2/callback") {
 				// The browser comes from another site, without the session; only the cookie of the sign-in counts.
 				want = http.StatusBadRequest
+			}
+			if strings.HasSuffix(path, "/oauth2/connect") {
+				// A browser is sent to sign in here first.
+				want = http.StatusSeeOther
 			}
 			// Too many of them are refused for that, which tells no more.
 			if err := res.Body.Close(); err != nil || res.StatusCode != want && res.StatusCode != 429 {
