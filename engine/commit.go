@@ -94,6 +94,9 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 		if err := tx.ClearDraft(c.ID); err != nil {
 			return err
 		}
+		if err := r.owe(tx, c, m, ev); err != nil {
+			return err
+		}
 		return tx.ClearIntents(c.ID)
 	}
 	lease := r.lease

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -30,31 +31,93 @@ func noticeOf(out changed) *chat.Notice {
 	return n
 }
 
-// tellFinished tells that the Turn is over, once. Where a model was asked for the summary, the person may have gone on meanwhile: then there
-// is nothing to tell.
-func (r *run) tellFinished(summary string, tried bool) {
+// tellFinished tells that the Turn is over where nothing is waited for.
+func (r *run) tellFinished() {
+	if n := r.t.extra.telling.notice; n != nil {
+		n.Body = r.words()
+		r.e.ports.notify(*n)
+	}
+}
+
+// owe keeps in the Turn's own transaction that its person is still to be told, where that waits for a summary.
+func (r *run) owe(tx *kv.Tx, c *chat.Chat, m chat.Move, ev chat.Event) error {
+	if !r.t.extra.telling.owed {
+		return nil
+	}
+	rested := *c
+	rested.State, rested.Archived = m.To, m.Archived
+	if noticeOf(changed{chat: &rested, move: m, event: ev.Kind, from: c.State, byHand: c.Intent != ""}) == nil {
+		return nil
+	}
+	return tx.PutOwedNotice(c.ID, &chat.OwedNotice{Reply: c.LastReply, UserMessage: c.Turn.UserMessage, Body: r.words()})
+}
+
+// tellSummed tells that the Turn is over, once. The person may have gone on meanwhile: then there is nothing to tell.
+func (r *run) tellSummed(summary string) {
 	n := r.t.extra.telling.notice
-	if n == nil || tried && !r.restsStill() {
+	if n == nil || !r.t.extra.telling.owed {
 		return
 	}
-	if n.Body = summary; summary == "" {
-		n.Body = r.lastWords()
+	// It is asked at the end of the process too.
+	owed, err := r.e.claimNotice(context.WithoutCancel(r.e.runner.ctx), r.id, r.t.chat.LastReply)
+	if err != nil {
+		r.e.log.Warn("that a turn is finished is told after the next start", chat.LogChat, r.id, chat.LogError, err)
 	}
+	if err != nil || owed == nil {
+		return
+	}
+	n.Body = cmp.Or(summary, owed.Body)
 	r.e.ports.notify(*n)
 }
 
-// restsStill says whether the Chat is as the Turn left it. It is asked at the end of the process too.
-func (r *run) restsStill() bool {
-	rests := false
-	err := r.e.store.View(context.WithoutCancel(r.e.runner.ctx), func(tx *kv.Tx) error {
-		c, found, err := tx.Chat(r.id)
-		rests = found && c.State.AtRest() && !c.Archived && c.LastReply == r.t.chat.LastReply && c.Turn.UserMessage == r.t.chat.Turn.UserMessage
+// claimNotice takes what is owed out of the store, so that nobody tells it again, and gives it if the Chat still rests as that Turn left it. reply
+// names the Turn, 0 whichever it is.
+func (e *Engine) claimNotice(ctx context.Context, id chat.ID, reply chat.MessageID) (*chat.Notice, error) {
+	var n *chat.Notice
+	err := e.store.Update(ctx, func(tx *kv.Tx) error {
+		n = nil
+		owed, found, err := tx.OwedNotice(id)
+		if err != nil || !found || reply != 0 && owed.Reply != reply {
+			return err
+		}
+		if _, err := tx.DeleteOwedNotice(id); err != nil {
+			return err
+		}
+		c, found, err := tx.Chat(id)
+		if err != nil || !found || !c.State.AtRest() || c.Archived || c.LastReply != owed.Reply || c.Turn.UserMessage != owed.UserMessage {
+			return err
+		}
+		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: chat.NoticeFinished, Title: c.Title, Body: cmp.Or(c.LastTurnSummary, owed.Body)}
+		return nil
+	})
+	return n, err
+}
+
+// tellOwed tells at the start what a process that was killed still owed.
+func (e *Engine) tellOwed(ctx context.Context) error {
+	var ids []chat.ID
+	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
+		ids, err = tx.OwedNotices()
 		return err
 	})
-	if err != nil {
-		r.e.log.Warn("it is not known whether a turn is still worth a notice, so there is none", chat.LogChat, r.id, chat.LogError, err)
+	for _, id := range ids {
+		n, failed := e.claimNotice(ctx, id, 0)
+		if failed != nil {
+			return failed
+		}
+		if n != nil {
+			e.ports.notify(*n)
+		}
 	}
-	return rests && err == nil
+	return err
+}
+
+// words are the first sentence of the Turn's reply, else of what the model said last.
+func (r *run) words() string {
+	if first := r.t.extra.telling.first; first != "" {
+		return first
+	}
+	return r.lastWords()
 }
 
 // lastWords is the first sentence of what the model said last in a Turn that did not end with a reply.

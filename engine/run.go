@@ -79,8 +79,11 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 	if errors.Is(err, errFinished) {
 		// Not in this goroutine: the next Turn must not wait for a title.
 		r.e.runner.joined.Go(func() {
+			if !r.t.extra.telling.owed {
+				r.tellFinished()
+			}
 			r.nameChat()
-			r.tellFinished(r.summariseTurn())
+			r.tellSummed(r.summariseTurn())
 		})
 	}
 }

@@ -15,6 +15,8 @@ type telling struct {
 	// first is the first sentence of the reply that ended it; whole: there is nothing else in it.
 	first string
 	whole bool
+	// owed: a model is asked for a better sentence, and the notice waits for it in the store.
+	owed bool
 	// notice waits for the Turn's summary; nil when there is nothing to tell.
 	notice *chat.Notice
 }
@@ -28,7 +30,7 @@ func (r *run) withSummary(o outcome) outcome {
 	if line == "" {
 		return o
 	}
-	r.t.extra.telling = telling{first: line, whole: whole}
+	r.t.extra.telling = telling{first: line, whole: whole, owed: !whole && r.summarised()}
 	before := o.record
 	o.record = func(c *chat.Chat) {
 		if before != nil {
@@ -40,15 +42,15 @@ func (r *run) withSummary(o outcome) outcome {
 }
 
 // summariseTurn replaces that line by a better sentence once the Turn rests, and gives the one that then stands there. A reply of one sentence
-// needs none. tried says that a model was asked, so that some time has gone by.
-func (r *run) summariseTurn() (line string, tried bool) {
+// needs none.
+func (r *run) summariseTurn() (line string) {
 	c, first := r.t.chat, r.t.extra.telling.first
-	if first == "" || r.t.extra.telling.whole || c.Archived || c.State != chat.Waiting && c.State != chat.Completed || c.RestReason == chat.RestInterrupted {
-		return first, false
+	if first == "" || !r.t.extra.telling.owed || c.Archived || c.State != chat.Waiting && c.State != chat.Completed || c.RestReason == chat.RestInterrupted {
+		return first
 	}
 	last := r.t.history[len(r.t.history)-1]
-	if last.ID != c.LastReply || !r.summarised() {
-		return first, false
+	if last.ID != c.LastReply {
+		return first
 	}
 	final := chat.PlainText(last.Content)
 	ctx := chat.WithOrigin(r.e.runner.ctx, r.origin(chat.UsageSummary))
@@ -62,7 +64,7 @@ func (r *run) summariseTurn() (line string, tried bool) {
 	}
 	r.e.meters.quick.Inc("summary", result)
 	if line == "" && reply.Usage.InputTokens == nil {
-		return first, true
+		return first
 	}
 	usage := usageOf(c, small.Config, chat.UsageSummary, reply, r.e.now().Sub(started), r.e.now())
 	_, err = r.e.change(r.e.runner.ctx, change{chat: r.id, quiet: true, event: kindOf(chat.Amend),
@@ -79,7 +81,7 @@ func (r *run) summariseTurn() (line string, tried bool) {
 	if line == "" {
 		line = first
 	}
-	return line, true
+	return line
 }
 
 // summarised says whether models are to sum Turns up.

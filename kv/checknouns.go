@@ -26,6 +26,7 @@ func (c *checker) nouns() error {
 		}),
 		c.each(bReceipt, c.receipt),
 		c.each(bChatRules, func(key []byte, r record) { checkJSON[chat.RuleSet](c, bChatRules, key, r); c.owned(bChatRules, key) }),
+		c.each(bOwed, func(key []byte, r record) { checkJSON[chat.OwedNotice](c, bOwed, key, r); c.owned(bOwed, key) }),
 		c.each(bSpaceRules, func(key []byte, r record) {
 			checkJSON[chat.RuleSet](c, bSpaceRules, key, r)
 			c.placed(bSpaceRules, key)

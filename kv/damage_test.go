@@ -46,7 +46,7 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutIntent(id, &chat.Intent{Step: 1, CallID: "c"}),
 			tx.PutCheckpoint(&chat.Checkpoint{ChatID: id, MessageID: 1, Path: "a", SHA256: sum, Size: size}),
 			tx.PutReadMark(owner, id, 1),
-			tx.PutFileReads(id, map[string]string{"a": "b"}), tx.PutChatRules(id, chat.RuleSet{Default: chat.PermitAsk}),
+			tx.PutFileReads(id, map[string]string{"a": "b"}), tx.PutChatRules(id, chat.RuleSet{Default: chat.PermitAsk}), tx.PutOwedNotice(id, &chat.OwedNotice{Body: "b"}),
 			tx.PutReceipt(id, &chat.Receipt{UserID: owner, Key: "k", Answer: json.RawMessage(`{}`)}),
 			tx.PutUsage(&chat.UsageEntry{ChatID: id, RootID: id, UserID: owner}),
 			tx.PutUser(&chat.User{ID: owner, Name: "me"}),

@@ -58,8 +58,9 @@ const (
 	bMCPPins     bucket = 39 // MCP server 16                 JSON MCPPins
 	bChatRules   bucket = 40 // root chat 16                  JSON RuleSet; the permission rules of a family
 	bSpaceRules  bucket = 41 // workspace 16                  JSON RuleSet
+	bOwed        bucket = 42 // chat 16                       JSON OwedNotice
 
-	lastBucket = bSpaceRules
+	lastBucket = bOwed
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -71,7 +72,7 @@ var bucketNames = [lastBucket + 1]string{
 	bMCPServer: "mcpserver", bMCPPins: "mcppins",
 	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push", bChatRules: "chatrules", bSpaceRules: "spacerules",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
-	bAudit: "audit",
+	bAudit: "audit", bOwed: "owed",
 }
 
 func (b bucket) String() string { return bucketNames[b] }
@@ -81,7 +82,7 @@ var headSizes = [lastBucket + 1]int{bChat: chatHeadSize, bMessage: hashSize, bMa
 	bAudit: hashSize}
 
 // familyBuckets hold a Chat's own records under its id; they go with the Chat, the Chat's record last.
-var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bPin, bChatRules, bMark, bMessage}
+var familyBuckets = []bucket{bDraft, bIntent, bQueue, bCheckpoint, bReadMark, bFileRead, bReceipt, bFileRef, bFileLink, bTermChat, bPin, bChatRules, bOwed, bMark, bMessage}
 
 const (
 	idSize   = 16
@@ -184,7 +185,7 @@ func damageAt(b bucket, key []byte, reason string) Damage {
 	d := Damage{Noun: b.String(), Key: hex.EncodeToString(key), Reason: reason}
 	switch b {
 	case bChat, bMessage, bMark, bQueue, bDraft, bIntent, bCheckpoint, bReadMark, bFileRead, bReceipt, bUsage, bDoomed, bFileRef, bFileLink, bTermChat,
-		bPin, bChatRules:
+		bPin, bChatRules, bOwed:
 		if len(key) >= idSize {
 			d.Chat = chat.ID(toID(key).String())
 		}

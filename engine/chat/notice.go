@@ -20,6 +20,14 @@ type Notice struct {
 	Body  string
 }
 
+// OwedNotice is what is still to be told of a Turn that came to rest, kept until its summary is there: the process may be killed meanwhile. Reply and
+// UserMessage say which Turn it is, Body is what is told without a summary.
+type OwedNotice struct {
+	Reply       MessageID `json:"reply,omitempty"`
+	UserMessage MessageID `json:"user_message,omitempty"`
+	Body        string    `json:"body"`
+}
+
 // URL is the page that a Notice leads to.
 func (n Notice) URL() string {
 	if n.Chat == "" {
