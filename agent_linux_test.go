@@ -15,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
+	"holdfast/ui/api/client"
+	"holdfast/ui/cli"
 )
 
 // farAgent is a running holdfast --agent.
@@ -221,20 +224,19 @@ func TestChatOnAnAgent(t *testing.T) {
 	}
 }
 
-// TestAgentTellsItsManager: a service manager hears that the agent is ready, that it is alive, and that it stops.
-func TestAgentTellsItsManager(t *testing.T) {
-	a := serveNow(t, launch{args: []string{"--agents-listen", "127.0.0.1:0"}, ollama: worker(t)})
-	token, command, _ := a.enrolment("far")
-	socket := filepath.Join(t.TempDir(), "notify")
+// manager is a service manager that waits for a word.
+func manager(t *testing.T) (socket string, hears func(want string)) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "notify")
 	heard, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer heard.Close()
-	if err := heard.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	t.Cleanup(func() { heard.Close() })
+	if err := heard.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	hears := func(want string) {
+	return socket, func(want string) {
 		t.Helper()
 		for word := make([]byte, 1<<10); ; {
 			n, err := heard.Read(word)
@@ -246,6 +248,46 @@ func TestAgentTellsItsManager(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestApplianceTellsItsManager: the appliance does the same under a unit, and works in no folder of its machine where it is told not to.
+func TestApplianceTellsItsManager(t *testing.T) {
+	socket, hears := manager(t)
+	data := filepath.Join(t.TempDir(), "data")
+	cmd := command(t, data, nil, "serve", "--data", data, "--listen", "127.0.0.1:0", "--ollama", nobody, "--no-open")
+	cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=30000", "HOLDFAST_LOCAL_WORKSPACES=off")
+	log := &output{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hears("READY=1")
+	hears("WATCHDOG=1")
+	token, err := os.ReadFile(cli.TokenPath(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := client.NewUnix(cli.SocketPath(data), strings.TrimSpace(string(token)))
+	defer api.Close()
+	_, err = api.CreateWorkspace(t.Context(), client.WorkspaceCreate{Directory: t.TempDir()})
+	var refused *chat.Error
+	if !errors.As(err, &refused) || !strings.Contains(refused.Error()+refused.Detail, "local_workspaces off") {
+		t.Errorf("a folder of the machine: %v", err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	hears("STOPPING=1")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
+// TestAgentTellsItsManager: a service manager hears that the agent is ready, that it is alive, and that it stops.
+func TestAgentTellsItsManager(t *testing.T) {
+	a := serveNow(t, launch{args: []string{"--agents-listen", "127.0.0.1:0"}, ollama: worker(t)})
+	token, command, _ := a.enrolment("far")
+	socket, hears := manager(t)
 	far := startFar(t, t.TempDir(), t.TempDir(), token, nil, command, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=30000")
 	hears("READY=1")
 	hears("WATCHDOG=1")

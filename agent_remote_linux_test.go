@@ -172,3 +172,26 @@ func managesContext(t *testing.T, said func(code int, args ...string) string, di
 		t.Errorf("context show: %q", out)
 	}
 }
+
+// TestContextAllowedRoots: beside the folder itself people add sources where the site configuration lets them, at once, and nowhere else.
+func TestContextAllowedRoots(t *testing.T) {
+	a := serveNow(t, launch{})
+	notes, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(notes, "AGENTS.md"), []byte("Speak of tides.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.must(http.MethodPost, "/api/v1/workspaces", map[string]any{"name": "shop", "directory": dir}, nil)
+	said := a.contextCommand("shop")
+	said(1, "add", notes)
+	a.must(http.MethodPut, "/api/v1/chats/config/behaviour", map[string]any{"context_allowed_roots": []string{notes}}, nil)
+	said(0, "add", notes)
+	if out := said(0, "refresh"); !strings.Contains(out, filepath.Join(notes, "AGENTS.md")) {
+		t.Errorf("context refresh: %q", out)
+	}
+	said(1, "add", a.data)
+	// What is not allowed any more is not read any more.
+	a.must(http.MethodPut, "/api/v1/chats/config/behaviour", map[string]any{}, nil)
+	if out := said(0, "refresh"); strings.Contains(out, "instruction_file") {
+		t.Errorf("context refresh: %q", out)
+	}
+}

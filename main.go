@@ -59,6 +59,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return serve(ctx, o, stdout, stderr)
 	case "mcp":
 		return serveMCP(ctx, args, stdin, stdout, stderr)
+	case "service":
+		return serveService(ctx, args, stdout, stderr)
 	case "version":
 		return printVersion(args, stdout)
 	case "help":

@@ -276,7 +276,7 @@ func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i 
 	if _, err := fmt.Fprintln(stdout, "Holdfast agent", version, "serves", dir, "to", dial.URL); err != nil {
 		return err
 	}
-	defer notifyManager(api, log)()
+	defer notifyManager(agentAlive(api), log)()
 	agent.Run(ctx)
 	log.Info("stopping")
 	return nil

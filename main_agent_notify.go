@@ -2,18 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"holdfast/kv"
+
 	"holdfast/engine/chat"
 )
 
-// notifyManager tells the service manager that the Agent is ready, and then, a third of its interval apart, that it is alive: its API
-// answers. Without a manager that asks it does nothing. end tells that it is stopping and returns when nothing more is told.
-func notifyManager(api http.Handler, log *slog.Logger) (end func()) {
+// notifyManager tells the service manager that we are ready, and then, a third of its interval apart, that we are alive, as alive finds.
+// Without a manager that asks it does nothing. end tells that we are stopping and returns when nothing more is told.
+func notifyManager(alive func(ctx context.Context) bool, log *slog.Logger) (end func()) {
 	say := func(state string) {
 		if _, err := daemon.SdNotify(false, state); err != nil {
 			log.Warn("the service manager was not told", chat.LogState, state, chat.LogError, err)
@@ -39,7 +42,7 @@ func notifyManager(api http.Handler, log *slog.Logger) (end func()) {
 				return
 			case <-beat.C:
 				// An answer that never comes keeps us from saying that all is well.
-				if answers(ctx, api) {
+				if alive(ctx) {
 					say(daemon.SdNotifyWatchdog)
 				}
 			}
@@ -52,14 +55,35 @@ func notifyManager(api http.Handler, log *slog.Logger) (end func()) {
 	}
 }
 
-// answers asks the API for its processes, which takes the locks that everything takes.
-func answers(ctx context.Context, api http.Handler) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://agent/api/v0/processes/list", nil)
+// agentAlive asks the API for its processes, which takes the locks that everything takes.
+func agentAlive(api http.Handler) func(ctx context.Context) bool {
+	return func(ctx context.Context) bool { return answers(ctx, api, "agent", "/api/v0/processes/list") }
+}
+
+// errUndone takes a transaction back that was only to show that there is somebody to run it.
+var errUndone = errors.New("undone")
+
+// applianceAlive: the pages answer, and the one who writes the store takes what it is given, though it may refuse it.
+func applianceAlive(pages http.Handler, address string, store *kv.Store) func(ctx context.Context) bool {
+	return func(ctx context.Context) bool {
+		if !answers(ctx, pages, address, "/healthz") {
+			return false
+		}
+		within, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		err := store.Update(within, func(*kv.Tx) error { return errUndone })
+		return !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	}
+}
+
+func answers(ctx context.Context, h http.Handler, host, path string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return false
 	}
+	r.Host, r.RemoteAddr = host, "127.0.0.1:0"
 	w := &statusOnly{header: http.Header{}, status: http.StatusOK}
-	api.ServeHTTP(w, r)
+	h.ServeHTTP(w, r)
 	return w.status == http.StatusOK
 }
 

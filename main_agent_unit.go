@@ -68,10 +68,8 @@ func (o agentOptions) printUnit(stdout io.Writer, program string) error {
 	if o.enrolFile != "" {
 		words = append(words, "--enrol-file", o.enrolFile)
 	}
-	for _, w := range words {
-		if strings.ContainsAny(w, " \t\n\"'\\%$;") {
-			return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("a unit cannot hold %q without quoting; choose a path without blanks and quotes", w)}
-		}
+	if err := plainWords(words...); err != nil {
+		return err
 	}
 	home := dir == "/home" || dir == "/root" || strings.HasPrefix(dir, "/home/") || strings.HasPrefix(dir, "/root/")
 	hide := "ProtectHome=tmpfs\n"
@@ -81,4 +79,14 @@ func (o agentOptions) printUnit(stdout io.Writer, program string) error {
 	// No text/template: with it the linker keeps every exported method of every type, which is a tenth of the binary.
 	_, err = strings.NewReplacer("@DIR@", dir, "@LINE@", strings.Join(words, " "), "@HOME@", hide).WriteString(stdout, agentUnit)
 	return err
+}
+
+// plainWords refuses what a unit cannot hold as it is.
+func plainWords(words ...string) error {
+	for _, w := range words {
+		if strings.ContainsAny(w, " \t\n\"'\\%$;") {
+			return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("a unit cannot hold %q without quoting; choose a path without blanks and quotes", w)}
+		}
+	}
+	return nil
 }

@@ -28,7 +28,9 @@ type config struct {
 	modelServer  string
 	outbound     chat.OutboundMode
 	acquireBatch int
-	log          logOptions
+	// localWorkspaces is on or off, "" for neither.
+	localWorkspaces string
+	log             logOptions
 	// site are values of the site configuration, by the names that the store knows them by.
 	site map[string]json.RawMessage
 }
@@ -41,6 +43,7 @@ var configKeys = map[string]func(c *config, value any) error{
 	"agents.listen":        func(c *config, v any) error { return readText(v, &c.agentsListen) },
 	"model_server.url":     func(c *config, v any) error { return readText(v, &c.modelServer) },
 	"outbound":             func(c *config, v any) error { return readMode(v, &c.outbound) },
+	"local_workspaces":     func(c *config, v any) error { return readSwitch(v, &c.localWorkspaces) },
 	"engine.acquire_batch": func(c *config, v any) error { return readCount(v, &c.acquireBatch) },
 	"log.level":            func(c *config, v any) error { return readText(v, &c.log.level) },
 	"log.format":           func(c *config, v any) error { return readText(v, &c.log.format) },
@@ -48,7 +51,7 @@ var configKeys = map[string]func(c *config, value any) error{
 
 // configVariables are the variables that something of ours reads: the appliance, its commands, the commands of a Workspace, make.
 var configVariables = []string{"HOLDFAST_DATA", "HOLDFAST_CONFIG", "HOLDFAST_LISTEN", "HOLDFAST_HOSTS", "HOLDFAST_AGENTS_LISTEN", "HOLDFAST_ENROL_TOKEN", "HOLDFAST_AGENT_URL", "HOLDFAST_OLLAMA", "HOLDFAST_OFFLINE", "HOLDFAST_LOG_LEVEL",
-	"HOLDFAST_ACQUIRE_BATCH", "HOLDFAST_SERVER", "HOLDFAST_TOKEN_FILE", "HOLDFAST_SHELL", "HOLDFAST_CHAT_ID", "HOLDFAST_PROCESS_ID", "HOLDFAST_PROCESS_LIST", "HOLDFAST_CACHE",
+	"HOLDFAST_ACQUIRE_BATCH", "HOLDFAST_LOCAL_WORKSPACES", "HOLDFAST_SERVER", "HOLDFAST_TOKEN_FILE", "HOLDFAST_SHELL", "HOLDFAST_CHAT_ID", "HOLDFAST_PROCESS_ID", "HOLDFAST_PROCESS_LIST", "HOLDFAST_CACHE",
 	"HOLDFAST_CONTEXT_INSTRUCTIONS_FILE", "HOLDFAST_CONTEXT_SKILL_META_FILE", "HOLDFAST_CONTEXT_INSTRUCTIONS_DIRS", "HOLDFAST_CONTEXT_SKILLS_DIRS", "HOLDFAST_CONTEXT_MCP_DIRS"}
 
 // unknownVariables are the names of the HOLDFAST_ variables that nothing reads.
@@ -331,6 +334,15 @@ func readMode(v any, into *chat.OutboundMode) error {
 		return errors.New(`must be "deny", "ask" or "open"`)
 	}
 	*into = mode
+	return nil
+}
+
+func readSwitch(v any, into *string) error {
+	text, _ := v.(string)
+	if text != "on" && text != "off" {
+		return errors.New(`must be "on" or "off"`)
+	}
+	*into = text
 	return nil
 }
 

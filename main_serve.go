@@ -64,6 +64,8 @@ type reachOptions struct {
 	outbound chat.OutboundMode
 	// turns is what the site says of Turns.
 	turns *behaving
+	// beside: Workspaces are beside Agents only, none is a folder of this machine.
+	beside bool
 }
 
 // logOptions are level and format of the log.
@@ -164,6 +166,7 @@ func (o *serveOptions) sources(given map[string]bool, file config) []client.Sett
 		server,
 		from("agents.listen", o.reach.agents, "agents-listen", file.agentsListen != "", "HOLDFAST_AGENTS_LISTEN"),
 		way,
+		from("local_workspaces", map[bool]string{false: "on", true: "off"}[o.reach.beside], "", file.localWorkspaces != "", "HOLDFAST_LOCAL_WORKSPACES"),
 		from("engine.acquire_batch", strconv.Itoa(o.bounds.AcquireBatch), "", file.acquireBatch > 0, "HOLDFAST_ACQUIRE_BATCH"),
 		from("log.level", o.log.level, "log-level", file.log.level != "", "HOLDFAST_LOG_LEVEL"),
 		from("log.format", o.log.format, "log-format", file.log.format != ""),
@@ -184,6 +187,12 @@ func (o *serveOptions) fill(file config) error {
 	}
 	o.ollama = firstOf(o.ollama, file.modelServer, os.Getenv("OLLAMA_HOST"))
 	o.live.fixed = o.ollama != ""
+	switch v := firstOf(os.Getenv("HOLDFAST_LOCAL_WORKSPACES"), file.localWorkspaces, "on"); v {
+	case "on", "off":
+		o.reach.beside = v == "off"
+	default:
+		return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("HOLDFAST_LOCAL_WORKSPACES must be on or off, got %q", v)}
+	}
 	o.log = logOptions{level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
 	o.bounds.AcquireBatch = file.acquireBatch
 	if v := os.Getenv("HOLDFAST_ACQUIRE_BATCH"); v != "" {
@@ -290,7 +299,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if level, reason := box.Level(); reason != "" {
 		log.Info("commands are not fully confined", chat.LogLevel, level, chat.LogReason, reason)
 	}
-	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, MayCall: o.live.mayClone, ContextRoots: o.reach.turns.contextRoots, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
+	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Beside: o.reach.beside, MayCall: o.live.mayClone, ContextRoots: o.reach.turns.contextRoots, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
 		Dial: dialServers(o.live.outbound.Client(outbound.Purpose{Name: "MCP server of a workspace", Stream: true}))})
 	if err != nil {
 		return err
@@ -371,12 +380,14 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 		// A browser may stay with the command that opened it.
 		kept.Go(func() { h.open(base, url) })
 	}
+	told := notifyManager(applianceAlive(g, listeners[0].Addr().String(), h.keeper.store), h.log)
 	var broken error
 	select {
 	case <-ctx.Done():
 		h.log.Info("stopping")
 	case broken = <-failed:
 	}
+	told()
 	h.stopping.Store(true)
 	stopBy = time.Now().Add(shutdownTime)
 	stopCtx, cancel := context.WithDeadline(context.Background(), stopBy)

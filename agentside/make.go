@@ -55,6 +55,9 @@ func (w *Workspaces) Make(ctx context.Context, rec chat.WorkspaceRecord, log fun
 
 // parent gives the real directory in which new ones are made; where none was chosen it is one of ours in the home directory.
 func (w *Workspaces) parent(ctx context.Context, dir string) (string, error) {
+	if w.own.beside {
+		return "", onlyBeside()
+	}
 	if dir == "" {
 		if dir = w.own.making.dir; dir == "" {
 			home, err := os.UserHomeDir()

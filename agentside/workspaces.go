@@ -51,8 +51,10 @@ type Options struct {
 	Dial server.Dial
 	// Unwatched: the file system is not watched for what others change. Tests with a clock of their own cannot wait beside the kernel.
 	Unwatched bool
-	Log       *slog.Logger
-	Now       func() time.Time
+	// Beside: Workspaces are beside Agents only; no folder of this machine is one.
+	Beside bool
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Beyond opens and stops Workspaces that are beside an Agent.
@@ -77,6 +79,8 @@ type Workspaces struct {
 	own struct {
 		data, temp, state string
 		making            making
+		// beside: no folder of this machine is a Workspace.
+		beside bool
 	}
 	gate     *files.Gate
 	manager  *proc.Manager
@@ -163,7 +167,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Workspaces{serving: serving{o.Dial, o.Environ, o.Now}, gate: files.NewGate(), box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
-	w.own.making = making{dir: o.Made, mayCall: o.MayCall}
+	w.own.making, w.own.beside = making{dir: o.Made, mayCall: o.MayCall}, o.Beside
 	for _, dir := range []struct {
 		real *string
 		path string
@@ -270,8 +274,17 @@ func gone(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// onlyBeside is that folders of this machine are no Workspaces.
+func onlyBeside() error {
+	return &chat.Error{Kind: chat.KindWrongState, Message: "This appliance works in no folders of its own machine.",
+		Detail: "It was started with local_workspaces off: put an agent beside the files, also of this machine, and use its workspace."}
+}
+
 // Resolve gives the real path of a directory that can be a Workspace. A leading ~ is the home directory.
 func (w *Workspaces) Resolve(_ context.Context, directory string) (string, error) {
+	if w.own.beside {
+		return "", onlyBeside()
+	}
 	invalid := func(format string, args ...any) (string, error) {
 		return "", chat.Invalid("directory", fmt.Sprintf(format, args...))
 	}

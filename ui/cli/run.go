@@ -27,6 +27,8 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
                                     what an agent reads beside its files, or with
                                     --workspace the appliance in a workspace
   holdfast mcp [flags]              an MCP server on standard input and output, for other programs
+  holdfast service install|uninstall [--agent] [--user] [--dry-run]
+                                    systemd units
   holdfast version [--json|--modules]
   holdfast help                     this text
 `
