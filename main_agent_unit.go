@@ -65,6 +65,9 @@ func (o agentOptions) printUnit(stdout io.Writer, program string) error {
 	for _, p := range o.pins {
 		words = append(words, "--pin", p)
 	}
+	for _, c := range o.calls {
+		words = append(words, "--allow-call", c)
+	}
 	if o.enrolFile != "" {
 		words = append(words, "--enrol-file", o.enrolFile)
 	}

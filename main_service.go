@@ -20,7 +20,7 @@ import (
 )
 
 const serviceUsage = `holdfast service install [--user] [--dry-run]
-holdfast service install --agent --url URL --dir DIR [--pin sha256:HEX] [--enrol-file FILE] [--user] [--dry-run]
+holdfast service install --agent --url URL --dir DIR [--pin sha256:HEX] [--enrol-file FILE] [--allow-call HOST:PORT] [--user] [--dry-run]
 holdfast service uninstall [--agent] [--user] [--dry-run]
 
 Writes the systemd unit of the appliance, or of an agent, and starts it; uninstall stops it and takes the unit away. Data, keys and
@@ -105,6 +105,7 @@ func parseService(verb string, args []string) (serviceOptions, error) {
 		flags.StringVar(&o.at.dir, "dir", "", "")
 		flags.Var(&o.at.pins, "pin", "")
 		flags.StringVar(&o.at.enrolFile, "enrol-file", "", "")
+		flags.Var(&o.at.calls, "allow-call", "")
 	}
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, err
@@ -114,12 +115,14 @@ func parseService(verb string, args []string) (serviceOptions, error) {
 	if flags.NArg() > 0 {
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "service " + verb + " takes no arguments, got " + flags.Arg(0)}
 	}
-	given := o.at.url != "" || o.at.dir != "" || len(o.at.pins) > 0 || o.at.enrolFile != ""
+	given := o.at.url != "" || o.at.dir != "" || len(o.at.pins)+len(o.at.calls) > 0 || o.at.enrolFile != ""
 	switch {
 	case verb == "install" && o.agent && (o.at.url == "" || o.at.dir == ""):
 		return o, &cli.Exit{Code: cli.CodeUsage, Message: "service install --agent needs --url URL and --dir DIR, as the appliance's Agents page shows them"}
+	case o.at.enrolFile == "-":
+		return o, &cli.Exit{Code: cli.CodeUsage, Message: "a service has nobody to type a token; give a file with it"}
 	case !o.agent && given:
-		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--url, --dir, --pin and --enrol-file are for --agent"}
+		return o, &cli.Exit{Code: cli.CodeUsage, Message: "--url, --dir, --pin, --enrol-file and --allow-call are for --agent"}
 	}
 	if o.agent && o.at.url != "" {
 		if _, err := o.at.dialling(); err != nil {
