@@ -81,6 +81,9 @@ func (a *API) writeFile(w http.ResponseWriter, r *http.Request) {
 	if written.Created {
 		status = http.StatusCreated
 	}
+	if written.Hash != "" {
+		w.Header().Set("ETag", quoted(written.Hash))
+	}
 	writeJSON(w, status, writtenShape(written))
 }
 

@@ -53,7 +53,7 @@ func (a *API) listProcesses(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// processOutput waits as long as it is asked to, and at most five minutes.
+// processOutput waits as long as it is asked to, and at most five minutes; so it does when it is asked to wait without a time.
 func (a *API) processOutput(w http.ResponseWriter, r *http.Request) {
 	q := readQuery(r, "wait", "wait_ms", "since")
 	ms, since := q.number("wait_ms"), q.number("since")
@@ -61,7 +61,7 @@ func (a *API) processOutput(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wait := time.Duration(min(ms, maxHTTPWait.Milliseconds())) * time.Millisecond
-	if q.flag("wait") && wait == 0 {
+	if (q.flag("wait") || q.values.Has("wait_ms")) && wait == 0 {
 		wait = maxHTTPWait
 	}
 	if wait > 0 && http.NewResponseController(w).SetWriteDeadline(a.now().Add(wait+writeSpare)) != nil {

@@ -48,6 +48,9 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) *re
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &refusedRequest{http.StatusUnsupportedMediaType, problem{Kind: "not_json", Message: "The body must be application/json."}}
 	}
+	if q := readQuery(r); q.refused != nil {
+		return q.refused
+	}
 	text, refused := readBody(w, r, limit)
 	if refused != nil {
 		return refused
