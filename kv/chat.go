@@ -139,6 +139,11 @@ func (x *Tx) Chat(id chat.ID) (*chat.Chat, bool, error) {
 	if hidden, err := x.hidden(parseChatHead(r.head).root); err != nil || hidden {
 		return nil, false, err
 	}
+	if x.t.shared.bt.Writable() {
+		if kept, ok := x.s.written.find(bChat, key, r).(*chat.Chat); ok {
+			return ownChat(kept), true, nil
+		}
+	}
 	c, err := x.decodeChat(key, r)
 	return c, err == nil, err
 }
@@ -206,7 +211,12 @@ func (x *Tx) PutChat(c *chat.Chat) error {
 	if err := x.movePin(id, c, found); err != nil {
 		return err
 	}
-	return x.t.put(bChat, id[:], h.bytes(), body)
+	head := h.bytes()
+	if err := x.t.put(bChat, id[:], head, body); err != nil {
+		return err
+	}
+	x.s.written.keepChat(id[:], head, body, c)
+	return nil
 }
 
 func errIfHidden(id chat.ID, err error) error {

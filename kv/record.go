@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"sync"
 )
 
 // A record is version 1 | CRC-32C 4 | head | body. The CRC covers version, bucket, key, head and body. The body is JSON; with the spill
@@ -114,11 +115,31 @@ func linkHash(prev []byte, b bucket, key []byte, version byte, body []byte) [has
 
 // toJSON encodes without escaping <, > and &, so that raw JSON in records keeps its bytes.
 func toJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	w := jsonWriters.Get().(*jsonWriter)
+	defer w.release()
+	if err := w.enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("kv: encode %T: %w", v, err)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return bytes.Clone(bytes.TrimSuffix(w.buf.Bytes(), []byte("\n"))), nil
+}
+
+// jsonWriter is a buffer that grows once for many records.
+type jsonWriter struct {
+	buf bytes.Buffer
+	enc *json.Encoder
+}
+
+var jsonWriters = sync.Pool{New: func() any {
+	w := new(jsonWriter)
+	w.enc = json.NewEncoder(&w.buf)
+	w.enc.SetEscapeHTML(false)
+	return w
+}}
+
+// release gives the buffer back unless a large record has blown it up.
+func (w *jsonWriter) release() {
+	if w.buf.Cap() <= spillAbove {
+		w.buf.Reset()
+		jsonWriters.Put(w)
+	}
 }

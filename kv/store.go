@@ -61,6 +61,7 @@ type Store struct {
 	gauges    *gauges
 	damages   *damages
 	decoded   decoded
+	written   written
 	faults    faults
 	end       ending
 }

@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -36,8 +37,7 @@ func (x *Tx) PutUsage(u *chat.UsageEntry) error {
 // addUsage adds an entry, which is stored already, to a roll-up. One that is damaged is made anew: a Step must not fail over a sum.
 func (x *Tx) addUsage(user id16, day chat.Day, root id16, u *chat.UsageEntry) error {
 	key := usageDayKey(user, day, root)
-	d := &chat.UsageDay{}
-	_, err := x.t.getJSON(bUsageDay, key, d)
+	d, err := x.usageDay(key)
 	var damage *DamageError
 	switch {
 	case errors.As(err, &damage):
@@ -51,7 +51,30 @@ func (x *Tx) addUsage(user id16, day chat.Day, root id16, u *chat.UsageEntry) er
 		d.Add(chat.LineOf(u))
 	}
 	d.UserID, d.Day, d.RootID = u.UserID, day, chat.ID(root.String())
-	return x.t.putJSON(bUsageDay, key, d)
+	body, err := toJSON(d)
+	if err != nil {
+		return err
+	}
+	if err := x.t.put(bUsageDay, key, nil, body); err != nil {
+		return err
+	}
+	x.s.written.keep(bUsageDay, key, nil, body, d)
+	return nil
+}
+
+// usageDay gives a roll-up to be added to, an empty one where there is none.
+func (x *Tx) usageDay(key []byte) (*chat.UsageDay, error) {
+	r, found, err := x.t.get(bUsageDay, key)
+	if err != nil || !found {
+		return &chat.UsageDay{}, err
+	}
+	if kept, ok := x.s.written.find(bUsageDay, key, r).(*chat.UsageDay); ok {
+		own := *kept
+		own.Lines = slices.Clone(kept.Lines)
+		return &own, nil
+	}
+	d := &chat.UsageDay{}
+	return d, x.t.decode(bUsageDay, key, r, d)
 }
 
 // sumUsage makes a roll-up from what it sums up: that of a family from its entries, that of a day from those of its families. What is

@@ -46,6 +46,11 @@ func (g *guard) stop() {
 }
 
 func (g *guard) arm(kind chat.Kind, d time.Duration) {
+	if g.kind == kind {
+		// Each part comes by here; the timer is as good as a new one, and what it did when it had fired stays done.
+		g.timer.Reset(d)
+		return
+	}
 	g.stop()
 	g.kind = kind
 	g.timer = time.AfterFunc(d, func() { g.cancel(&guardFired{kind: kind}) })
