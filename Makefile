@@ -25,6 +25,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Without git, or in somebody else's checkout, there is no commit to write into the binary; that must not stop the build.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+# Templates are functions that make functions: where one is inlined into another its body is copied with it, a ninth of the binary.
+GCFLAGS := -gcflags='holdfast/ui/...=-l'
 TAGS    := e2e,browser,bench,soak
 
 FUZZTIME ?= 20s
@@ -66,7 +68,7 @@ run: build
 
 build: assets
 	@if [ -n "$$(git status --porcelain -- '*.templ' 2>/dev/null)" ]; then $(MAKE) --no-print-directory generate; fi
-	CGO_ENABLED=0 go build -buildvcs=$(VCS) -trimpath -ldflags '$(LDFLAGS)' -o bin/holdfast .
+	CGO_ENABLED=0 go build -buildvcs=$(VCS) -trimpath $(GCFLAGS) -ldflags '$(LDFLAGS)' -o bin/holdfast .
 
 # The browser bundle comes through the module proxy, is checked, and is never committed. Outside of the module, so that go.mod stays as it is.
 assets:
@@ -201,7 +203,7 @@ release:
 	  git clone -q "$$top" "$$tmp/$$copy"; \
 	  for target in $(RELEASES); do \
 	    ( cd "$$tmp/$$copy"; $(MAKE) --no-print-directory assets; \
-	      CGO_ENABLED=0 GOOS=$${target%-*} GOARCH=$${target#*-} go build -trimpath -buildvcs=true \
+	      CGO_ENABLED=0 GOOS=$${target%-*} GOARCH=$${target#*-} go build -trimpath -buildvcs=true $(GCFLAGS) \
 	        -ldflags '$(LDFLAGS) -buildid=' -o "out/holdfast-$(VERSION)-$$target" . ); \
 	  done; \
 	done; \

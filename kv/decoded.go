@@ -5,6 +5,12 @@ import (
 	"sync"
 )
 
+// remembered is what a store need not decode again.
+type remembered struct {
+	decoded decoded
+	written written
+}
+
 // decoded keeps what the few records decode to that nearly every request reads: people, Tokens, Sessions and Model configs. What is kept counts
 // only while the stored bytes are the same, so that nobody has to say when it is out of date.
 type decoded struct {

@@ -60,10 +60,9 @@ type Store struct {
 	committer *committer
 	gauges    *gauges
 	damages   *damages
-	decoded   decoded
-	written   written
-	faults    faults
-	end       ending
+	remembered
+	faults faults
+	end    ending
 }
 
 // opening is what this Open counts with: its epoch, and the values of the site configuration that count in the place of stored ones.

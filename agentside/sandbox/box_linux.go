@@ -209,7 +209,8 @@ func (b *Box) start(c Command, p *proof) (*Running, error) {
 		return nil, errors.Join(err, orderR.Close(), orderW.Close())
 	}
 	cmd := exec.Command("/proc/self/exe", ChildCommand)
-	cmd.Env, cmd.Dir = c.Env, "/"
+	// What this program initialises for its other commands would be collected once; the command gets its own environment from the order.
+	cmd.Env, cmd.Dir = append(slices.Clone(c.Env), "GOGC=off"), "/"
 	cmd.Stdout, cmd.Stderr = c.Output, c.Output
 	if c.Errors != nil {
 		cmd.Stderr = c.Errors

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +34,9 @@ const (
 	tmpName  = "tmp"
 	homeName = "home"
 )
+
+// helperGC is the collector's usual percentage: Start switches it off for the time until the command runs.
+const helperGC = 100
 
 // Child is the helper's whole life: it reads its order, confines itself and starts the command, or becomes it. Where it stays as the
 // first process of a namespace it returns when nothing is left there.
@@ -115,6 +119,8 @@ func lead(o *order, status *os.File) error {
 	if _, err := fmt.Fprintln(status, statusReady); err != nil {
 		return err
 	}
+	// From here on it lives as long as the command.
+	debug.SetGCPercent(helperGC)
 	ends := make(chan ending)
 	go wait(ends)
 	look := time.NewTicker(lookEvery)
