@@ -190,30 +190,29 @@ func contentLength(head []byte) (int, error) {
 // chat answers a prompt of so many bytes. The count of its tokens must be plausible: an appliance that watches for cut prompts does so by it.
 func (e *endpoint) chat(conn net.Conn, bytes int) error {
 	s := e.shape.Load()
-	if _, err := io.WriteString(conn, answerHead); err != nil {
-		return err
-	}
 	var ticks <-chan time.Time
 	if s.every > 0 {
 		ticker := time.NewTicker(s.every)
 		defer ticker.Stop()
 		ticks = ticker.C
 	}
+	// The head leaves with the first token, as a server's does that flushes after each.
+	b := append(make([]byte, 0, 1024), answerHead...)
 	for i := range s.tokens {
 		if ticks != nil {
 			<-ticks
 		}
-		var b []byte
 		if s.stamped {
-			b = chunk("@" + strconv.FormatInt(time.Now().UnixNano(), 10) + " ")
+			b = append(b, chunk("@"+strconv.FormatInt(time.Now().UnixNano(), 10)+" ")...)
 		} else {
-			b = s.chunks[i]
+			b = append(b, s.chunks[i]...)
 		}
 		if _, err := conn.Write(b); err != nil {
 			return err
 		}
+		b = b[:0]
 	}
-	_, err := conn.Write(append(lastChunk(bytes/4, s.tokens), answerEnd...))
+	_, err := conn.Write(append(append(b, lastChunk(bytes/4, s.tokens)...), answerEnd...))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // setting is one entry of a configuration. Section and name are in lower case, sub is as written.
@@ -33,22 +34,23 @@ func parseSettings(out string) []setting {
 
 // harmless are the settings that a repository may decide: how its files are laid out, nothing that names a program, a file or a
 // place. The values are those that may be copied.
-var harmless = map[string]*regexp.Regexp{
-	"core.repositoryformatversion": regexp.MustCompile(`^[01]$`),
-	"core.filemode":                boolean,
-	"core.ignorecase":              boolean,
-	"core.symlinks":                boolean,
-	"core.precomposeunicode":       boolean,
-	"core.autocrlf":                regexp.MustCompile(`^(?i:true|false|input)$`),
-	"core.eol":                     regexp.MustCompile(`^(?i:lf|crlf|native)$`),
-	"core.sparsecheckout":          boolean,
-	"core.sparsecheckoutcone":      boolean,
-	"index.sparse":                 boolean,
-	"extensions.objectformat":      regexp.MustCompile(`^(sha1|sha256)$`),
-	"extensions.refstorage":        regexp.MustCompile(`^(files|reftable)$`),
-}
-
-var boolean = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|0|1)$`)
+var harmless = sync.OnceValue(func() map[string]*regexp.Regexp {
+	boolean := regexp.MustCompile(`^(?i:true|false|yes|no|on|off|0|1)$`)
+	return map[string]*regexp.Regexp{
+		"core.repositoryformatversion": regexp.MustCompile(`^[01]$`),
+		"core.filemode":                boolean,
+		"core.ignorecase":              boolean,
+		"core.symlinks":                boolean,
+		"core.precomposeunicode":       boolean,
+		"core.autocrlf":                regexp.MustCompile(`^(?i:true|false|input)$`),
+		"core.eol":                     regexp.MustCompile(`^(?i:lf|crlf|native)$`),
+		"core.sparsecheckout":          boolean,
+		"core.sparsecheckoutcone":      boolean,
+		"index.sparse":                 boolean,
+		"extensions.objectformat":      regexp.MustCompile(`^(sha1|sha256)$`),
+		"extensions.refstorage":        regexp.MustCompile(`^(files|reftable)$`),
+	}
+})
 
 // ours decides over all that a repository could say, were it read.
 const ours = `[core]
@@ -79,7 +81,7 @@ func configOf(all []setting, branch string) string {
 	var out strings.Builder
 	remote := ""
 	for _, s := range all {
-		if s.section == "branch" && s.sub == branch && s.name == "remote" && remoteName.MatchString(s.value) {
+		if s.section == "branch" && s.sub == branch && s.name == "remote" && remoteName().MatchString(s.value) {
 			remote = s.value
 		}
 	}
@@ -87,12 +89,12 @@ func configOf(all []setting, branch string) string {
 		allowed := false
 		switch {
 		case s.sub == "":
-			re := harmless[s.section+"."+s.name]
+			re := harmless()[s.section+"."+s.name]
 			allowed = re != nil && re.MatchString(s.value)
 		case s.section == "branch" && s.sub == branch:
-			allowed = s.name == "remote" && remoteName.MatchString(s.value) || s.name == "merge" && refName.MatchString(s.value)
+			allowed = s.name == "remote" && remoteName().MatchString(s.value) || s.name == "merge" && refName().MatchString(s.value)
 		case s.section == "remote" && s.sub != "" && s.sub == remote:
-			allowed = s.name == "fetch" && refSpec.MatchString(s.value)
+			allowed = s.name == "fetch" && refSpec().MatchString(s.value)
 		}
 		if allowed {
 			fmt.Fprintf(&out, "[%s%s]\n\t%s = %s\n", s.section, subsection(s.sub), s.name, quoted(s.value))
@@ -103,9 +105,11 @@ func configOf(all []setting, branch string) string {
 }
 
 var (
-	remoteName = regexp.MustCompile(`^[\w.][\w./-]*$`)
-	refName    = regexp.MustCompile(`^refs/[^\s\x00-\x1f~^:?*\[\\]+$`)
-	refSpec    = regexp.MustCompile(`^\+?refs/[^\s\x00-\x1f~^:?\[\\]+:refs/[^\s\x00-\x1f~^:?\[\\]+$`)
+	remoteName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.][\w./-]*$`) })
+	refName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/[^\s\x00-\x1f~^:?*\[\\]+$`) })
+	refSpec    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\+?refs/[^\s\x00-\x1f~^:?\[\\]+:refs/[^\s\x00-\x1f~^:?\[\\]+$`)
+	})
 )
 
 func subsection(sub string) string {

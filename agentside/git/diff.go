@@ -8,12 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"holdfast/engine/chat"
 )
 
 // baseName is a commit as somebody may name one: it cannot be taken for an option, a range or a file.
-var baseName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./@{}~^+-]{0,199}$`)
+var baseName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./@{}~^+-]{0,199}$`) })
 
 // Diff gives the difference of one path, or of all, from a commit; "" is the last one.
 func (r *Repositories) Diff(ctx context.Context, q chat.DiffQuery) ([]chat.FileDiff, error) {
@@ -22,7 +23,7 @@ func (r *Repositories) Diff(ctx context.Context, q chat.DiffQuery) ([]chat.FileD
 		return nil, err
 	}
 	defer leave()
-	if q.Base != "" && (!baseName.MatchString(q.Base) || strings.Contains(q.Base, "..")) {
+	if q.Base != "" && (!baseName().MatchString(q.Base) || strings.Contains(q.Base, "..")) {
 		return nil, chat.Invalid("base", "It must name one commit, such as HEAD~1, main or a hash.")
 	}
 	if strings.ContainsRune(q.Path, 0) || path.IsAbs(q.Path) || q.Path != "" && (path.Clean(q.Path) != q.Path || strings.HasPrefix(q.Path, "..")) {

@@ -64,8 +64,8 @@ func FuzzParseSettings(f *testing.F) {
 			line = strings.TrimSpace(line)
 			known := strings.HasPrefix(line, "[core]") || strings.HasPrefix(line, "[index]") || strings.HasPrefix(line, "[extensions]") ||
 				strings.HasPrefix(line, `[branch "`) && strings.HasSuffix(line, `"]`) || strings.HasPrefix(line, `[remote "`) && strings.HasSuffix(line, `"]`)
-			if name, _, ok := strings.Cut(line, " = "); ok && (harmless["core."+name] != nil || harmless["index."+name] != nil ||
-				harmless["extensions."+name] != nil || name == "remote" || name == "merge" || name == "fetch") {
+			if name, _, ok := strings.Cut(line, " = "); ok && (harmless()["core."+name] != nil || harmless()["index."+name] != nil ||
+				harmless()["extensions."+name] != nil || name == "remote" || name == "merge" || name == "fetch") {
 				known = true
 			}
 			if !known {

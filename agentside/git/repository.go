@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of what is looked for and read.
@@ -149,7 +150,7 @@ func (r *repository) claimed() bool {
 	if err != nil || r.common != r.git {
 		return false
 	}
-	for _, m := range workTree.FindAllStringSubmatch(text, -1) {
+	for _, m := range workTree().FindAllStringSubmatch(text, -1) {
 		if real, err := realFrom(r.git, strings.Trim(m[1], `"`)); err == nil && real == r.dir {
 			return true
 		}
@@ -157,7 +158,7 @@ func (r *repository) claimed() bool {
 	return false
 }
 
-var workTree = regexp.MustCompile(`(?mi)^\s*worktree\s*=\s*(\S.*?)\s*$`)
+var workTree = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?mi)^\s*worktree\s*=\s*(\S.*?)\s*$`) })
 
 func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))

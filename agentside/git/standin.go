@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // standIn is a directory of our own that takes the place of a .git for one look.
@@ -21,12 +22,14 @@ type standIn struct {
 	sha256 bool
 }
 
-var headText = regexp.MustCompile(`^(ref: (refs/[^\s\x00-\x1f]+)|[0-9a-f]{40}|[0-9a-f]{64})\n?$`)
+var headText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(ref: (refs/[^\s\x00-\x1f]+)|[0-9a-f]{40}|[0-9a-f]{64})\n?$`)
+})
 
 // stand makes the stand-in of a repository; end removes it. Its error is a sentence about the repository.
 func (p *Program) stand(ctx context.Context, r repository) (*standIn, error) {
 	head, err := readSmall(r.git, "HEAD")
-	found := headText.FindStringSubmatch(head)
+	found := headText().FindStringSubmatch(head)
 	if err != nil || found == nil {
 		return nil, errBroken
 	}

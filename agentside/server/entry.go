@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"holdfast/engine/chat"
 )
@@ -59,7 +60,7 @@ type written struct {
 	Headers map[string]string `json:"headers"`
 }
 
-var validName = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
+var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`) })
 
 // parse gives the entries of the configs; of two of one name the first counts. A config that is no object of objects has none: the
 // Resource of the file says so.
@@ -104,7 +105,7 @@ func members(content []byte) (names []string, raws map[string]json.RawMessage, e
 }
 
 func (e *entry) read(raw json.RawMessage) error {
-	if !validName.MatchString(e.name) || strings.Contains(e.name, "__") || strings.HasPrefix(e.name, "_") || strings.HasSuffix(e.name, "_") {
+	if !validName().MatchString(e.name) || strings.Contains(e.name, "__") || strings.HasPrefix(e.name, "_") || strings.HasSuffix(e.name, "_") {
 		return errors.New("the name must be 1 to 64 letters, digits, dots, - or _, without __ and without _ at an end")
 	}
 	var w written
@@ -174,7 +175,7 @@ func (e *entry) check() error {
 		}
 	}
 	for name, value := range e.headers {
-		if !validHeader.MatchString(name) || strings.ContainsAny(value, "\r\n") {
+		if !validHeader().MatchString(name) || strings.ContainsAny(value, "\r\n") {
 			return errors.New("a header has no usable name, or a line break")
 		}
 	}
@@ -188,16 +189,16 @@ func (e *entry) check() error {
 	return nil
 }
 
-var validHeader = regexp.MustCompile("\\A[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}\\z")
+var validHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\\A[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}\\z") })
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`) })
 
 // variables are the names that the values of env and headers take in.
 func (e *entry) variables() []string {
 	found := map[string]bool{}
 	for _, values := range []map[string]string{e.env, e.headers} {
 		for _, value := range values {
-			for _, m := range variable.FindAllStringSubmatch(value, -1) {
+			for _, m := range variable().FindAllStringSubmatch(value, -1) {
 				found[m[1]] = true
 			}
 		}
@@ -210,7 +211,7 @@ func expand(values map[string]string, lookup func(string) (string, bool)) (map[s
 	out := make(map[string]string, len(values))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		missing := ""
-		out[key] = variable.ReplaceAllStringFunc(values[key], func(m string) string {
+		out[key] = variable().ReplaceAllStringFunc(values[key], func(m string) string {
 			name := m[2 : len(m)-1]
 			value, ok := lookup(name)
 			if !ok && missing == "" {

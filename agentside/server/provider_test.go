@@ -412,7 +412,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, e := range parse([]Config{{Content: content}}) {
 			w := v.want(e)
-			if w.fault == "" && (w.hash == chat.Hash{} || !validName.MatchString(w.name)) {
+			if w.fault == "" && (w.hash == chat.Hash{} || !validName().MatchString(w.name)) {
 				t.Errorf("%+v", w)
 			}
 			for _, value := range e.env {

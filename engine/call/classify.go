@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 
 	"holdfast/engine/chat"
@@ -92,13 +93,17 @@ func readSign(err error) (sign, chat.Fault) {
 
 var (
 	// address matches what holds numbers that are no status: URLs, host:port, paths.
-	address = regexp.MustCompile(`[a-z][a-z0-9+.-]*://\S+|\[[0-9a-f:]+\]:\d+|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d+|(?:^|\s)/\S+`)
-	named   = regexp.MustCompile(`(?:^(?:error )?|\b(?:status(?: code)?|http(?:/\d(?:\.\d)?)?|code|error:)[ :=]*)([45]\d\d)\b`)
+	address = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[a-z][a-z0-9+.-]*://\S+|\[[0-9a-f:]+\]:\d+|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d+|(?:^|\s)/\S+`)
+	})
+	named = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^(?:error )?|\b(?:status(?: code)?|http(?:/\d(?:\.\d)?)?|code|error:)[ :=]*)([45]\d\d)\b`)
+	})
 )
 
 // statusIn finds an HTTP status that a text names as one.
 func statusIn(text string) int {
-	m := named.FindStringSubmatch(address.ReplaceAllString(text, " "))
+	m := named().FindStringSubmatch(address().ReplaceAllString(text, " "))
 	if m == nil {
 		return 0
 	}
@@ -126,10 +131,12 @@ func noTools(s sign) bool {
 		"tool use is not supported", "tools param requires", "tool choice requires --enable-auto-tool-choice")
 }
 
-var notFound = regexp.MustCompile(`\bmodel (?:\S{1,200} )?(?:was )?(?:not found|does not exist)`)
+var notFound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bmodel (?:\S{1,200} )?(?:was )?(?:not found|does not exist)`)
+})
 
 func modelMissing(s sign) bool {
-	return s.status == http.StatusNotFound || contains(s, "try pulling it", "no such model") || notFound.MatchString(s.text)
+	return s.status == http.StatusNotFound || contains(s, "try pulling it", "no such model") || notFound().MatchString(s.text)
 }
 
 func outOfMemory(s sign) bool {
@@ -186,7 +193,7 @@ func repeatsItself(s sign) bool {
 	return errors.Is(s.err, errRepeats) || contains(s, "token repeat limit")
 }
 
-var eof = regexp.MustCompile(`\beof\b`)
+var eof = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\beof\b`) })
 
 func streamCut(s sign) bool {
 	switch s.status {
@@ -203,7 +210,7 @@ func streamCut(s sign) bool {
 	if errors.As(s.err, &timeout) && timeout.Timeout() {
 		return true
 	}
-	return eof.MatchString(s.text) || contains(s, "connection reset", "broken pipe", "without done", "i/o timeout")
+	return eof().MatchString(s.text) || contains(s, "connection reset", "broken pipe", "without done", "i/o timeout")
 }
 
 func refused(s sign) bool {

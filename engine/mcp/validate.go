@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,10 +26,12 @@ const (
 )
 
 var (
-	slugForm   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-	assetForm  = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
-	iconForm   = regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)
+	slugForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
+	headerForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$") })
+	assetForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
+	iconForm   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$`)
+	})
 )
 
 // reserved headers are the protocol's own, or say how a request is read.
@@ -40,7 +43,7 @@ var reserved = map[string]bool{"Host": true, "Content-Length": true, "Content-Ty
 func validate(s *chat.MCPServer, f Fields, has map[string]bool) []chat.Validation {
 	var v []chat.Validation
 	bad := func(field, detail string) { v = append(v, chat.Validation{Field: field, Detail: detail}) }
-	if !slugForm.MatchString(s.Slug) || len(s.Slug) > maxSlug {
+	if !slugForm().MatchString(s.Slug) || len(s.Slug) > maxSlug {
 		bad("slug", fmt.Sprintf("small letters, digits and single - between them, at most %d", maxSlug))
 	}
 	if s.DisplayName == "" || utf8.RuneCountInString(s.DisplayName) > maxName || !oneLine(s.DisplayName) {
@@ -49,7 +52,7 @@ func validate(s *chat.MCPServer, f Fields, has map[string]bool) []chat.Validatio
 	if utf8.RuneCountInString(s.Description) > maxText || !utf8.ValidString(s.Description) {
 		bad("description", fmt.Sprintf("at most %d characters", maxText))
 	}
-	if s.Icon != "" && (len(s.Icon) > maxIcon || !assetForm.MatchString(s.Icon) && !iconForm.MatchString(s.Icon)) {
+	if s.Icon != "" && (len(s.Icon) > maxIcon || !assetForm().MatchString(s.Icon) && !iconForm().MatchString(s.Icon)) {
 		bad("icon", "the name of a local icon, or a data URL of a PNG, JPEG, GIF or WebP of at most 32 KiB")
 	}
 	if s.Transport != chat.MCPStreamableHTTP && s.Transport != chat.MCPSSE {
@@ -95,7 +98,7 @@ func validateAuth(s *chat.MCPServer, has map[string]bool) []chat.Validation {
 			bad("oauth2_scopes", "words in one line")
 		}
 	case chat.MCPAuthAPIKey:
-		if !headerForm.MatchString(s.APIKeyHeader) || reserved[http.CanonicalHeaderKey(s.APIKeyHeader)] {
+		if !headerForm().MatchString(s.APIKeyHeader) || reserved[http.CanonicalHeaderKey(s.APIKeyHeader)] {
 			bad("api_key_header", "the name of a header that the protocol does not use itself")
 		}
 		if !has[fieldAPIKey] {
@@ -143,7 +146,7 @@ func validateSecrets(s *chat.MCPServer, f Fields) []chat.Validation {
 		bad("custom_headers", fmt.Sprintf("at most %d", maxHeaders))
 	}
 	for name, value := range *f.CustomHeaders {
-		if !headerForm.MatchString(name) || reserved[http.CanonicalHeaderKey(name)] || !headerValue(value.Reveal()) || !value.Set() {
+		if !headerForm().MatchString(name) || reserved[http.CanonicalHeaderKey(name)] || !headerValue(value.Reveal()) || !value.Set() {
 			bad("custom_headers", "each has a name that the protocol does not use itself, and a value of visible ASCII characters")
 			break
 		}

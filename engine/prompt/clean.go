@@ -3,20 +3,25 @@ package prompt
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 var (
-	manyNewlines = regexp.MustCompile(`\n{3,}`)
-	ownTag       = regexp.MustCompile(`(?i)<(/?(?:` + strings.Join(sectionTags, "|") + `))`)
+	manyNewlines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n{3,}`) })
+	ownTag       = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)<(/?(?:` + strings.Join(sectionTags, "|") + `))`)
+	})
 	// controlToken matches what tokenizers read as special tokens even inside content, <|im_start|> and the like.
-	controlToken = regexp.MustCompile(`<([|｜][A-Za-z0-9_:.\-/▁ ]{1,40}[|｜]>|/?(?:start|end)_of_turn>)`)
+	controlToken = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`<([|｜][A-Za-z0-9_:.\-/▁ ]{1,40}[|｜]>|/?(?:start|end)_of_turn>)`)
+	})
 )
 
 // cleanText prepares a text of a person or a setting for the model.
 func cleanText(s string) string {
-	return strings.TrimSpace(manyNewlines.ReplaceAllString(cleanContent(s), "\n\n"))
+	return strings.TrimSpace(manyNewlines().ReplaceAllString(cleanContent(s), "\n\n"))
 }
 
 // cleanContent is cleanText for the content of files: its lines stay, so that line numbers and searches stay right.
@@ -32,7 +37,7 @@ func defuse(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
-	s = ownTag.ReplaceAllString(s, "< $1")
+	s = ownTag().ReplaceAllString(s, "< $1")
 	return defuseTokens(s)
 }
 
@@ -42,7 +47,7 @@ func defuseTokens(s string) string {
 	if !strings.Contains(s, "<|") && !strings.Contains(s, "<｜") && !strings.Contains(s, "_of_turn>") {
 		return s
 	}
-	return controlToken.ReplaceAllString(s, "< $1")
+	return controlToken().ReplaceAllString(s, "< $1")
 }
 
 // visible drops what a reader cannot see: controls, direction marks, zero width characters, tag characters. The two joiners and

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"holdfast/engine/chat"
@@ -107,7 +108,7 @@ func lastBlock(s string) (block, bool) {
 
 const fenceMark = "```"
 
-var fenceInfo = regexp.MustCompile(`^[A-Za-z0-9_-]*\s*`)
+var fenceInfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]*\s*`) })
 
 // fenceBlock reads a closed fence at the end. A fence mark inside a string of the JSON is passed over, as what follows it is none.
 func fenceBlock(s string) (block, bool) {
@@ -122,7 +123,7 @@ func fenceBlock(s string) (block, bool) {
 			break
 		}
 		inner := strings.TrimSpace(body[at+len(fenceMark):])
-		inner = inner[len(fenceInfo.FindString(inner)):]
+		inner = inner[len(fenceInfo().FindString(inner)):]
 		if calls, ok := readCalls(inner, false); ok {
 			return block{body[:at], FormFence, calls}, true
 		}
@@ -134,22 +135,28 @@ func fenceBlock(s string) (block, bool) {
 }
 
 var (
-	closingTag = regexp.MustCompile(`</(tool_call|function_call|function|tool)>$`)
+	closingTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</(tool_call|function_call|function|tool)>$`) })
 	// openTag has the tag and, in one of three places, the name of the tool.
-	openTag      = regexp.MustCompile(`<(tool_call|function_call|function|tool)(?:=([\w.-]+)|\s+name="([\w.-]+)")?\s*>`)
-	openNamed    = regexp.MustCompile(`<function=([\w.-]+)>\s*(\{[^<]*)$`)
-	paramTag     = regexp.MustCompile(`(?s)^\s*<parameter(?:=([\w.-]+)|\s+name="([\w.-]+)")\s*>(.*?)</parameter>`)
-	strayOpening = regexp.MustCompile("(?:<(?:tool_call|function_call|function|tool)>|```[A-Za-z0-9_-]*)$")
+	openTag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`<(tool_call|function_call|function|tool)(?:=([\w.-]+)|\s+name="([\w.-]+)")?\s*>`)
+	})
+	openNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<function=([\w.-]+)>\s*(\{[^<]*)$`) })
+	paramTag  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^\s*<parameter(?:=([\w.-]+)|\s+name="([\w.-]+)")\s*>(.*?)</parameter>`)
+	})
+	strayOpening = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?:<(?:tool_call|function_call|function|tool)>|```[A-Za-z0-9_-]*)$")
+	})
 )
 
 // tagBlock reads a tag pair at the end, or a named function tag that was never closed.
 func tagBlock(s string) (block, bool) {
-	closing := closingTag.FindStringSubmatchIndex(s)
+	closing := closingTag().FindStringSubmatchIndex(s)
 	if closing == nil {
 		return openTagBlock(s)
 	}
 	tag, body := s[closing[2]:closing[3]], s[:closing[0]]
-	opens := openTag.FindAllStringSubmatchIndex(body, -1)
+	opens := openTag().FindAllStringSubmatchIndex(body, -1)
 	for i := len(opens) - 1; i >= 0 && len(opens)-i <= maxPlaces; i-- {
 		o := opens[i]
 		if body[o[2]:o[3]] != tag {
@@ -164,7 +171,7 @@ func tagBlock(s string) (block, bool) {
 }
 
 func openTagBlock(s string) (block, bool) {
-	m := openNamed.FindStringSubmatchIndex(s)
+	m := openNamed().FindStringSubmatchIndex(s)
 	if m == nil {
 		return block{}, false
 	}
@@ -172,7 +179,7 @@ func openTagBlock(s string) (block, bool) {
 	if !ok {
 		return block{}, false
 	}
-	return block{strayOpening.ReplaceAllString(trimRight(s[:m[0]]), ""), FormTag, []written{{s[m[2]:m[3]], args}}}, true
+	return block{strayOpening().ReplaceAllString(trimRight(s[:m[0]]), ""), FormTag, []written{{s[m[2]:m[3]], args}}}, true
 }
 
 func group(s string, m []int, n int) string {
@@ -206,7 +213,7 @@ func tagArgs(inner string) (json.RawMessage, bool) {
 	}
 	var fields []string
 	for inner != "" {
-		m := paramTag.FindStringSubmatch(inner)
+		m := paramTag().FindStringSubmatch(inner)
 		if m == nil {
 			return nil, false
 		}
@@ -219,7 +226,7 @@ func tagArgs(inner string) (json.RawMessage, bool) {
 
 const mistralMark = "[TOOL_CALLS]"
 
-var mistralNamed = regexp.MustCompile(`^([\w.-]+)\s*(?:\[ARGS\])?\s*(\{(?s:.*))$`)
+var mistralNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w.-]+)\s*(?:\[ARGS\])?\s*(\{(?s:.*))$`) })
 
 // mistralBlock reads [TOOL_CALLS] with JSON, or with a name and its arguments.
 func mistralBlock(s string) (block, bool) {
@@ -231,7 +238,7 @@ func mistralBlock(s string) (block, bool) {
 	if calls, ok := readCalls(inner, true); ok {
 		return block{s[:at], FormMistral, calls}, true
 	}
-	m := mistralNamed.FindStringSubmatch(inner)
+	m := mistralNamed().FindStringSubmatch(inner)
 	if m == nil {
 		return block{}, false
 	}
@@ -240,7 +247,9 @@ func mistralBlock(s string) (block, bool) {
 }
 
 // jsonStart is where an object or array of Calls can begin: its first key is one that a Call has.
-var jsonStart = regexp.MustCompile(`(?:\[\s*)?\{\s*"(?:name|tool|function|arguments|args|parameters|input|type|id)"\s*:`)
+var jsonStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\[\s*)?\{\s*"(?:name|tool|function|arguments|args|parameters|input|type|id)"\s*:`)
+})
 
 // jsonBlock reads bare JSON at the end; the earliest place from which everything to the end is Calls counts.
 func jsonBlock(s string) (block, bool) {
@@ -248,12 +257,12 @@ func jsonBlock(s string) (block, bool) {
 	if last != '}' && last != ']' && last != ',' && last != '"' {
 		return block{}, false
 	}
-	places := jsonStart.FindAllStringIndex(s, -1)
+	places := jsonStart().FindAllStringIndex(s, -1)
 	places = places[max(0, len(places)-maxPlaces):]
 	for _, p := range places {
 		if calls, ok := readCalls(s[p[0]:], false); ok {
 			// An opening fence or tag that was never closed belongs to the Call.
-			return block{strayOpening.ReplaceAllString(trimRight(s[:p[0]]), ""), FormJSON, calls}, true
+			return block{strayOpening().ReplaceAllString(trimRight(s[:p[0]]), ""), FormJSON, calls}, true
 		}
 	}
 	return block{}, false

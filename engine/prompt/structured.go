@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -67,7 +68,7 @@ const (
 	unwrapRest
 )
 
-var envelopeHead = regexp.MustCompile(`^\s*\{\s*"text"\s*:\s*"`)
+var envelopeHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\{\s*"text"\s*:\s*"`) })
 
 // maxHead is how long the begin of the object can be.
 const maxHead = 64
@@ -101,7 +102,7 @@ func (u *Unwrapper) begin() {
 		u.state = unwrapPlain
 		return
 	}
-	if head := envelopeHead.FindString(u.held); head != "" {
+	if head := envelopeHead().FindString(u.held); head != "" {
 		u.state, u.held = unwrapText, u.held[len(head):]
 	} else if len(begin) > maxHead {
 		u.state = unwrapRest

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -37,9 +38,13 @@ const (
 )
 
 var (
-	smallTalk = regexp.MustCompile(`(?i)^(hi|hello|hey|hallo|good (morning|evening|day)|thanks?|thank you|help|test|ping|who are you|what are you|what can you do|are you (real|there))\b.{0,20}$`)
-	wantsWork = regexp.MustCompile(`(?i)\b(add|change|fix|write|create|make|edit|run|build|implement|remove|rename|update|refactor|improve)\b`)
-	wantsTest = regexp.MustCompile(`(?i)\btests?\b`)
+	smallTalk = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(hi|hello|hey|hallo|good (morning|evening|day)|thanks?|thank you|help|test|ping|who are you|what are you|what can you do|are you (real|there))\b.{0,20}$`)
+	})
+	wantsWork = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(add|change|fix|write|create|make|edit|run|build|implement|remove|rename|update|refactor|improve)\b`)
+	})
+	wantsTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\btests?\b`) })
 )
 
 func demoAnswer(p *Prompt) Reply {
@@ -55,7 +60,7 @@ func demoAnswer(p *Prompt) Reply {
 		return Text(demoFormatted(p.Format, user))
 	case strings.Contains(strings.ToLower(user), "summar") && p.answered():
 		return Text(demoSummary(p))
-	case smallTalk.MatchString(user):
+	case smallTalk().MatchString(user):
 		return demoSays("The person is only talking to me, so I say what I am.", demoSelf+demoHelp)
 	case !p.Offers("list_files"):
 		return demoSays("No tools for files are offered. I say so.", demoSelf+demoNoTools+demoHelp)

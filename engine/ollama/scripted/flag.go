@@ -3,6 +3,7 @@ package scripted
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // textEdit is one edit as the tool edit_files takes it.
@@ -17,9 +18,9 @@ const (
 )
 
 var (
-	importBlock = regexp.MustCompile(`(?m)^import \(\n((?:.*\n)*?)\)`)
-	importOne   = regexp.MustCompile(`(?m)^import ("[^"]+")\n`)
-	mainBody    = regexp.MustCompile(`(?m)^func main\(\) \{\n((?:.*\n)*?)\}`)
+	importBlock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^import \(\n((?:.*\n)*?)\)`) })
+	importOne   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^import ("[^"]+")\n`) })
+	mainBody    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^func main\(\) \{\n((?:.*\n)*?)\}`) })
 )
 
 // versionFlag gives the edits that teach a Go program --version, and whether it sees how: a file of package main with a plain
@@ -29,7 +30,7 @@ func versionFlag(source string) ([]textEdit, bool) {
 		strings.Contains(strings.ToLower(source), "version") {
 		return nil, false
 	}
-	body := mainBody.FindStringSubmatch(source)
+	body := mainBody().FindStringSubmatch(source)
 	if body == nil {
 		return nil, false
 	}
@@ -51,10 +52,10 @@ func versionFlag(source string) ([]textEdit, bool) {
 
 func imports(source, name string) bool {
 	quoted := `"` + name + `"`
-	if m := importBlock.FindStringSubmatch(source); m != nil {
+	if m := importBlock().FindStringSubmatch(source); m != nil {
 		return strings.Contains("\n"+m[1], "\n\t"+quoted+"\n")
 	}
-	m := importOne.FindStringSubmatch(source)
+	m := importOne().FindStringSubmatch(source)
 	return m != nil && m[1] == quoted
 }
 
@@ -64,14 +65,14 @@ func addImport(source string, edits []textEdit) ([]textEdit, bool) {
 	if imports(source, "os") {
 		return edits, true
 	}
-	if m := importOne.FindStringSubmatch(source); m != nil && strings.Count(source, m[0]) == 1 {
+	if m := importOne().FindStringSubmatch(source); m != nil && strings.Count(source, m[0]) == 1 {
 		block := "import (\n\t" + m[1] + "\n" + added + ")\n"
 		if m[1] > `"os"` {
 			block = "import (\n" + added + "\t" + m[1] + "\n)\n"
 		}
 		return append(edits, textEdit{m[0], block}), true
 	}
-	m := importBlock.FindStringSubmatch(source)
+	m := importBlock().FindStringSubmatch(source)
 	if m == nil {
 		if strings.Contains(source, "import") || strings.Count(source, "package main\n") != 1 {
 			return nil, false

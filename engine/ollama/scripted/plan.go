@@ -72,7 +72,7 @@ func (p *plan) next() Reply {
 
 // works: a question gets an answer, everything else a whole Turn.
 func (p *plan) works() bool {
-	return !strings.HasSuffix(p.user, "?") || wantsWork.MatchString(p.user)
+	return !strings.HasSuffix(p.user, "?") || wantsWork().MatchString(p.user)
 }
 
 // changeStep edits the program if it can see how, else it writes a note; a refused edit is followed by the note once.
@@ -136,7 +136,7 @@ func (p *plan) command() string {
 		return "ls -la"
 	}
 	command := "go vet ./..."
-	if wantsTest.MatchString(p.user) {
+	if wantsTest().MatchString(p.user) {
 		command += " && go test ./..."
 	}
 	if p.change != nil && p.change.Name == "edit_files" && failure(p.change.Content) == "" && path.Dir(p.chosen) == "." {
