@@ -26,7 +26,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Templates are functions that make functions: where one is inlined into another its body is copied with it, a ninth of the binary.
-GCFLAGS := -gcflags='holdfast/ui/...=-l'
+GCFLAGS := -gcflags=holdfast/ui=-l -gcflags=holdfast/ui/view=-l -gcflags=holdfast/ui/gallery=-l
 TAGS    := e2e,browser,bench,soak
 
 FUZZTIME ?= 20s

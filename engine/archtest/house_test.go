@@ -18,7 +18,7 @@ type rule struct {
 type source map[string]string
 
 var rules = []rule{
-	arrows, libraries, guarded, packageDocs, fileBudget, functionBudget, structBudget, interfaceBudget, receivers, initialisers,
+	arrows, libraries, templates, guarded, packageDocs, fileBudget, functionBudget, structBudget, interfaceBudget, receivers, initialisers,
 	globals, dialling, syncing, exits, logging, logKeys, foreignHosts, sleeping, packageNames, words, topLevel, links,
 }
 

@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -70,6 +71,31 @@ var libraries = rule{
 		{"ui/drive.go": `package ui; import _ "github.com/chromedp/chromedp"`},
 		{"main.go": `package main; import _ "github.com/chromedp/chromedp"`},
 		{"ui/new.go": `package ui; import _ "example.com/shiny"`},
+	},
+}
+
+// methodsByName call methods by names that are only known at run time. Where one can be reached, the linker keeps every exported method of
+// every type: an eighth of the binary.
+var methodsByName = []string{"text/template", "html/template", "net/rpc"}
+
+var templates = rule{
+	name: "templates",
+	why:  "what calls methods by name keeps all of them in the binary; pages are templ, other text is written (house, 5)",
+	find: func(t *tree) []string {
+		var out []string
+		for _, f := range t.files {
+			for _, p := range f.imports {
+				// A generator is no part of the product.
+				if !f.test && f.place != "engine/guardgen" && slices.Contains(methodsByName, p) {
+					out = append(out, fmt.Sprintf("%s imports %s", f.path, p))
+				}
+			}
+		}
+		return out
+	},
+	breaks: []source{
+		{"ui/x.go": "package ui; import _ \"html/template\""},
+		{"main.go": "package main; import _ \"text/template\""},
 	},
 }
 
