@@ -136,7 +136,7 @@ func (e *Engine) putNew(tx *kv.Tx, c *chat.Chat, systemPrompt string, content []
 	if err := e.appendUser(tx, c, &first, turnSettings{effort: c.ReasoningEffort}); err != nil {
 		return err
 	}
-	c.Diff = e.feed.diffs.known(c.WorkspaceID)
+	e.feed.diffs.give(c)
 	return tx.PutChat(c)
 }
 

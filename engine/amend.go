@@ -84,7 +84,7 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 	if moved {
 		c.WorkspaceID = *in.WorkspaceID
 		c.Context, c.NextContext = nil, nil
-		c.Diff = e.feed.diffs.known(c.WorkspaceID)
+		e.feed.diffs.give(c)
 	}
 	// Only what is set is checked: a Chat whose model or folder has gone can still be renamed and archived.
 	named := chat.Chat{OwnerID: c.OwnerID, MCPServerIDs: idsOf(in.MCPServerIDs)}

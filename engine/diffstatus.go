@@ -18,11 +18,30 @@ type diffs struct {
 	// due has, for each Workspace, the Chats that have to be compared in any case: those that are new in it.
 	due map[chat.WorkspaceID]map[chat.ID]bool
 	// last is what all Chats of a Workspace were last given, absent before the first look.
-	last map[chat.WorkspaceID]*chat.DiffStatus
+	last map[chat.WorkspaceID]seenDiff
+}
+
+// seenDiff is what a look at a Workspace found. Nobody may change the status: Chats share it.
+type seenDiff struct {
+	status *chat.DiffStatus
+	mark   string
+}
+
+func seenIn(repos []chat.RepoStatus) seenDiff {
+	if len(repos) == 0 {
+		return seenDiff{}
+	}
+	sum := chat.DiffStatusOf(repos)
+	return seenDiff{status: &sum, mark: chat.DiffMarkOf(repos)}
+}
+
+// of says whether a Chat has it.
+func (s seenDiff) of(c *chat.Chat) bool {
+	return c.DiffMark == s.mark && (s.status == nil) == (c.Diff == nil) && (c.Diff == nil || *c.Diff == *s.status)
 }
 
 func newDiffs() *diffs {
-	return &diffs{wake: make(chan struct{}, 1), due: map[chat.WorkspaceID]map[chat.ID]bool{}, last: map[chat.WorkspaceID]*chat.DiffStatus{}}
+	return &diffs{wake: make(chan struct{}, 1), due: map[chat.WorkspaceID]map[chat.ID]bool{}, last: map[chat.WorkspaceID]seenDiff{}}
 }
 
 // note has a Workspace read again, and a Chat compared with what is found; the Chat may be "".
@@ -53,20 +72,20 @@ func (d *diffs) take() map[chat.WorkspaceID]map[chat.ID]bool {
 	return due
 }
 
-// known gives what the Chats of a Workspace have, nil when that is not known.
-func (d *diffs) known(space chat.WorkspaceID) *chat.DiffStatus {
+// give gives a Chat what those of its Workspace have, nothing when that is not known.
+func (d *diffs) give(c *chat.Chat) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.last[space]
+	c.Diff, c.DiffMark = d.last[c.WorkspaceID].status, d.last[c.WorkspaceID].mark
 }
 
 // learn notes what all Chats of a Workspace are given, and says whether that is new.
-func (d *diffs) learn(space chat.WorkspaceID, s *chat.DiffStatus) bool {
+func (d *diffs) learn(space chat.WorkspaceID, s seenDiff) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old, known := d.last[space]
 	d.last[space] = s
-	return !known || !sameDiff(old, s)
+	return !known || !old.of(&chat.Chat{Diff: s.status, DiffMark: s.mark})
 }
 
 // forget makes the next look at a Workspace count as the first.
@@ -74,13 +93,6 @@ func (d *diffs) forget(space chat.WorkspaceID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.last, space)
-}
-
-func sameDiff(a, b *chat.DiffStatus) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }
 
 // Changed says that files of a Workspace have changed: what they differ from their last commit is read again soon, and given to its Chats.
@@ -96,8 +108,44 @@ func (e *Engine) noteDiff(out changed) {
 	}
 }
 
+// A look that failed is repeated by itself, first after diffPause times DiffEvery, each time after twice as long, until it has failed diffTries times: whoever
+// changes a file, begins a Turn or looks starts anew.
+const (
+	diffPause = 4
+	diffTries = 6
+)
+
+// looks are those that failed, by how often, and what repeats them. One loop has them.
+type looks struct {
+	failed map[chat.WorkspaceID]int
+	again  map[chat.WorkspaceID]*time.Timer
+}
+
+func (l *looks) settle(space chat.WorkspaceID) {
+	if t := l.again[space]; t != nil {
+		t.Stop()
+	}
+	delete(l.again, space)
+	delete(l.failed, space)
+}
+
+func (l *looks) fail(space chat.WorkspaceID, every time.Duration, look func()) {
+	n := l.failed[space] + 1
+	l.settle(space)
+	if n < diffTries {
+		l.failed[space] = n
+		l.again[space] = time.AfterFunc(diffPause*every<<(n-1), look)
+	}
+}
+
 // readDiffs is the loop that follows changes of files, until ctx ends. A burst of changes is read once.
 func (e *Engine) readDiffs(ctx context.Context) {
+	again := looks{failed: map[chat.WorkspaceID]int{}, again: map[chat.WorkspaceID]*time.Timer{}}
+	defer func() {
+		for space := range again.again {
+			again.settle(space)
+		}
+	}()
 	rest := time.NewTimer(0)
 	defer rest.Stop()
 	for {
@@ -113,8 +161,12 @@ func (e *Engine) readDiffs(ctx context.Context) {
 			return
 		}
 		for space, chats := range e.feed.diffs.take() {
-			if err := e.readDiff(ctx, space, chats); err != nil && ctx.Err() == nil {
+			err := e.readDiff(ctx, space, chats)
+			if err == nil {
+				again.settle(space)
+			} else if ctx.Err() == nil {
 				e.feed.diffs.forget(space)
+				again.fail(space, e.bounds.DiffEvery, func() { e.feed.diffs.note(space, "") })
 				e.log.InfoContext(ctx, "what a workspace differs from its last commit is not known", chat.LogWorkspace, space, chat.LogError, err)
 			}
 		}
@@ -131,21 +183,17 @@ func (e *Engine) readDiff(ctx context.Context, space chat.WorkspaceID, chats map
 	if err != nil {
 		return err
 	}
-	var status *chat.DiffStatus
-	if len(repos) > 0 {
-		sum := chat.DiffStatusOf(repos)
-		status = &sum
-	}
+	now := seenIn(repos)
 	ids := make([]chat.ID, 0, len(chats))
 	for id := range chats {
 		ids = append(ids, id)
 	}
-	if e.feed.diffs.learn(space, status) {
+	if e.feed.diffs.learn(space, now) {
 		if ids, err = e.chatsIn(ctx, space); err != nil {
 			return err
 		}
 	}
-	return e.giveDiff(ctx, space, status, ids)
+	return e.giveDiff(ctx, space, now, ids)
 }
 
 // chatsIn lists the Chats of a Workspace that are not archived.
@@ -182,16 +230,16 @@ func (e *Engine) chatsIn(ctx context.Context, space chat.WorkspaceID) ([]chat.ID
 const diffBatch = 64
 
 // giveDiff amends those of the Chats that have another one.
-func (e *Engine) giveDiff(ctx context.Context, space chat.WorkspaceID, status *chat.DiffStatus, ids []chat.ID) error {
+func (e *Engine) giveDiff(ctx context.Context, space chat.WorkspaceID, now seenDiff, ids []chat.ID) error {
 	for len(ids) > 0 {
 		batch := ids[:min(len(ids), diffBatch)]
 		ids = ids[len(batch):]
-		first := amendDiff(batch[0], space, status)
+		first := amendDiff(batch[0], space, now)
 		rest := batch[1:]
 		first.also = func(*kv.Tx, *chat.Chat) ([]change, error) {
 			var more []change
 			for _, id := range rest {
-				more = append(more, amendDiff(id, space, status))
+				more = append(more, amendDiff(id, space, now))
 			}
 			return more, nil
 		}
@@ -210,13 +258,13 @@ func (e *Engine) giveDiff(ctx context.Context, space chat.WorkspaceID, status *c
 }
 
 // amendDiff gives a Chat what its Workspace differs; one that has it, or is no longer there, refuses.
-func amendDiff(id chat.ID, space chat.WorkspaceID, status *chat.DiffStatus) change {
+func amendDiff(id chat.ID, space chat.WorkspaceID, now seenDiff) change {
 	return change{chat: id, quiet: true,
 		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
-			if c.WorkspaceID != space || c.Archived || sameDiff(c.Diff, status) {
+			if c.WorkspaceID != space || c.Archived || now.of(c) {
 				return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "The chat has it already."}
 			}
 			return chat.Event{Kind: chat.Amend}, nil
 		},
-		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error { c.Diff = status; return nil }}
+		write: func(_ *kv.Tx, c *chat.Chat, _ chat.Move) error { c.Diff, c.DiffMark = now.status, now.mark; return nil }}
 }

@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,6 +125,58 @@ func TestDiffStatusGoes(t *testing.T) {
 	}
 	r.engine.Changed(r.space)
 	r.until(stays, "no diff status", func(v engine.View) bool { return v.Chat.Diff == nil })
+}
+
+// TestDiffStatusIsNewWhenTheSumsAreNot: the page asks again for what differs when the Chat has another Version.
+func TestDiffStatusIsNewWhenTheSumsAreNot(t *testing.T) {
+	r := newRig(t, setup{place: true, bounds: engine.Bounds{DiffEvery: time.Millisecond}, model: scripted.Model{Answer: writesWhenAsked}})
+	r.git("init", "-q", "-b", "main")
+	r.write("a", "1\n")
+	id := r.create("Say hello.")
+	r.rest(id)
+	want := chat.DiffStatus{Additions: 1, Files: 1, Branch: "main"}
+	r.differs(id, want)
+	for name, change := range map[string]func(){
+		"another line":  func() { r.write("a", "22\n") },
+		"another state": func() { r.git("add", "a"); r.write("a", "333\n") },
+	} {
+		before := r.view(id).Chat
+		change()
+		r.engine.Changed(r.space)
+		v := r.until(id, name, func(v engine.View) bool { return v.Chat.DiffMark != before.DiffMark })
+		if v.Chat.Version <= before.Version || *v.Chat.Diff != want {
+			t.Errorf("%s: version %d after %d, %+v", name, v.Chat.Version, before.Version, *v.Chat.Diff)
+		}
+	}
+}
+
+// TestAFailedLookAtARepositoryIsRepeated: nobody has to change a file again before the Chat says what differs.
+func TestAFailedLookAtARepositoryIsRepeated(t *testing.T) {
+	var well atomic.Bool
+	failed := make(chan struct{}, 64)
+	// After the four that are waited for, the further tries take eleven seconds.
+	r := newRig(t, setup{place: true, bounds: engine.Bounds{DiffEvery: 100 * time.Millisecond}, model: scripted.Model{Answer: writesWhenAsked},
+		opening: func(open engine.OpenWorkspace) engine.OpenWorkspace {
+			return func(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
+				if well.Load() {
+					return open(ctx, id)
+				}
+				failed <- struct{}{}
+				return nil, &chat.Error{Kind: chat.KindUnavailable, Message: "The workspace is away."}
+			}
+		}})
+	r.git("init", "-q", "-b", "main")
+	r.write("a", "1\n")
+	id := r.create("Say hello.")
+	// The Turn itself opens it too, at most twice.
+	for range 4 {
+		<-failed
+	}
+	if c := r.view(id).Chat; c.Diff != nil {
+		t.Errorf("without a look it has %+v", *c.Diff)
+	}
+	well.Store(true)
+	r.differs(id, chat.DiffStatus{Additions: 1, Files: 1, Branch: "main"})
 }
 
 func (r *rig) amend(in engine.AmendInput) {

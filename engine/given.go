@@ -78,7 +78,7 @@ func (e *Engine) createGiven(ctx context.Context, p chat.Principal, g given) (*c
 				return err
 			}
 		}
-		c.Diff = e.feed.diffs.known(c.WorkspaceID)
+		e.feed.diffs.give(c)
 		if err := tx.PutChat(c); err != nil {
 			return err
 		}

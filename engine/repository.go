@@ -65,12 +65,7 @@ func (e *Engine) compareDiff(ctx context.Context, id chat.ID, repos []chat.RepoS
 	if err != nil {
 		return
 	}
-	var now *chat.DiffStatus
-	if len(repos) > 0 {
-		sum := chat.DiffStatusOf(repos)
-		now = &sum
-	}
-	if !sameDiff(c.Diff, now) {
+	if !seenIn(repos).of(c) {
 		e.feed.diffs.note(c.WorkspaceID, id)
 	}
 }

@@ -36,6 +36,8 @@ import (
 
 // setup is what a test wants to be different from a plain Chat with a model that answers.
 type setup struct {
+	// opening stands before what opens Workspaces.
+	opening func(engine.OpenWorkspace) engine.OpenWorkspace
 	// model serves as "m:latest"; its zero value answers with scripted.Fallback.
 	model scripted.Model
 	// others are further models of the server; each gets a config. memory is what the server has for all, 0 is plenty and unknown.
@@ -207,6 +209,9 @@ func (r *rig) build() {
 		r.spaces = workspace.New(r.store, r.places, nil)
 		r.t.Cleanup(r.spaces.Close)
 		open = withServers(r.o.servers, withContext(r.o.live, r.spaces.Open))
+	}
+	if r.o.opening != nil {
+		open = r.o.opening(open)
 	}
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)

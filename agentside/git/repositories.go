@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -127,9 +130,27 @@ func (p *Program) status(ctx context.Context, repo repository) (out chat.RepoSta
 	}
 	if files != nil {
 		out.Files = files
+		out.Mark = markOf(repo.dir, files)
 	}
 	out.Incomplete = strings.Join(left, " ")
 	return out, nil
+}
+
+// markOf is another one when one of the files was written since, though as many lines may differ as before.
+func markOf(dir string, files []chat.RepoEntry) string {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	sum := fnv.New64a()
+	for _, f := range files {
+		// One that is deleted has neither.
+		if info, err := root.Lstat(f.Path); err == nil {
+			fmt.Fprintf(sum, "%q %d %d\n", f.Path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
 // lefts are sentences on what was left out.

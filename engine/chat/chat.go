@@ -39,6 +39,8 @@ type Chat struct {
 	LastReply MessageID `json:"last_reply,omitempty"`
 	// Diff is what the Workspace's repositories differ from their last commits, nil without one or before the first look.
 	Diff *DiffStatus `json:"diff_status,omitempty"`
+	// DiffMark is another one when files differ otherwise, though the sums of Diff may be the same.
+	DiffMark string `json:"diff_mark,omitempty"`
 	// Queued is the length of the queue.
 	Queued int `json:"queued,omitempty"`
 	// Files numbers the links of Files to the Chat; it only grows.

@@ -1,6 +1,11 @@
 package chat
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+)
 
 // Git reads the repositories of one Workspace: its directory and that directory's children, at most 64. It never changes them.
 type Git interface {
@@ -21,6 +26,8 @@ type RepoStatus struct {
 	Ahead    int         `json:"ahead"`
 	Behind   int         `json:"behind"`
 	Files    []RepoEntry `json:"files"`
+	// Mark is another one when a file of Files was written since, "" where that is not known.
+	Mark string `json:"mark,omitempty"`
 	// Incomplete says what was left out and why, "" when nothing was.
 	Incomplete string `json:"incomplete,omitempty"`
 }
@@ -55,6 +62,18 @@ type DiffStatus struct {
 	Deletions int    `json:"deletions"`
 	Files     int    `json:"files"`
 	Branch    string `json:"branch,omitempty"`
+}
+
+// DiffMarkOf is another one when the files of repositories differ otherwise than before, though what DiffStatusOf adds up may be the same.
+func DiffMarkOf(repos []RepoStatus) string {
+	sum := fnv.New64a()
+	for _, r := range repos {
+		fmt.Fprintf(sum, "%q %q %q\n", r.Path, r.Branch, r.Mark)
+		for _, f := range r.Files {
+			fmt.Fprintf(sum, "%q %q %s %d %d\n", f.Path, f.From, f.State, f.Additions, f.Deletions)
+		}
+	}
+	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
 // DiffStatusOf adds up what repositories differ.
