@@ -27,9 +27,9 @@ type live struct {
 	log   *slog.Logger
 	store *kv.Store
 	hups  <-chan os.Signal
-	// server goes over to another address; hosts replaces the further names.
+	// server goes over to another address; taken is told the further names, and that the site configuration may be another one.
 	server *modelServer
-	hosts  func([]string)
+	taken  func(ctx context.Context, hosts []string) error
 	// outbound is the way out; the file may bound its mode.
 	outbound *outbound.Room
 
@@ -108,14 +108,21 @@ func (l *live) reload(ctx context.Context) {
 		return
 	}
 	l.level.Set(level)
-	l.hosts(next.reach.hosts)
 	l.outbound.Bound(next.reach.outbound)
+	later := l.take(next)
+	if err := l.taken(ctx, next.reach.hosts); err != nil {
+		l.log.Warn("what the configuration file says of turns counts after a restart", chat.LogError, err)
+	}
+	l.log.Info("the configuration file was read again", chat.LogAfterARestart, strings.Join(later, ", "))
+}
+
+// take replaces what counts without a restart, and names what does not.
+func (l *live) take(next serveOptions) (later []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fixed = next.live.fixed
 	l.site = next.live.site
 	l.store.FixSite(l.site)
-	var later []string
 	for i, was := range l.settings {
 		now := next.live.settings[i]
 		switch {
@@ -125,7 +132,7 @@ func (l *live) reload(ctx context.Context) {
 			later = append(later, was.Key)
 		}
 	}
-	l.log.Info("the configuration file was read again", chat.LogAfterARestart, strings.Join(later, ", "))
+	return later
 }
 
 // withoutUser takes a name and a password out of an address.

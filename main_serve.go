@@ -363,7 +363,10 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	var kept sync.WaitGroup
 	defer kept.Wait()
 	kept.Go(func() { h.keeper.run(base) })
-	o.live.hosts = g.SetHosts
+	o.live.taken = func(ctx context.Context, hosts []string) error {
+		g.SetHosts(hosts)
+		return o.reach.turns.room.Retell(ctx)
+	}
 	kept.Go(func() { o.live.hangups(base) })
 	server := g.Server(base)
 	failed := make(chan error, len(all))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
@@ -44,5 +45,9 @@ func TestWhatTheSiteSaysReachesThoseWhoAct(t *testing.T) {
 	}
 	if len(turns) != 2 {
 		t.Error("what was refused was told")
+	}
+	store.FixSite(map[string]json.RawMessage{site.BehaviourKey: []byte(`{"running_turns":3,"process_max_runtime_ms":7000}`)})
+	if err := b.room.Retell(t.Context()); err != nil || b.maxRuntime() != 7*time.Second || !reflect.DeepEqual(turns, []int{2, 0, 3}) {
+		t.Errorf("what the file says is %s, %v, %v", b.maxRuntime(), turns, err)
 	}
 }

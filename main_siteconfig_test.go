@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -75,5 +77,43 @@ func TestCheck2WhatIsWrongBelowSiteIsNamedWithItsPlace(t *testing.T) {
 	}
 	if c, err := readConfig(file); err != nil || len(c.site) != 2 || c.data != "/x" {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestTheFileSaysHowTurnsGoWithoutARestart: after SIGHUP its behaviour counts as it would from the API.
+func TestTheFileSaysHowTurnsGoWithoutARestart(t *testing.T) {
+	place, notes, other := t.TempDir(), t.TempDir(), t.TempDir()
+	file := filepath.Join(t.TempDir(), "config.json")
+	write := func(roots ...string) {
+		t.Helper()
+		body, err := json.Marshal(map[string]any{"site": map[string]any{"behaviour": map[string]any{"context_allowed_roots": roots}}})
+		if err == nil {
+			err = os.WriteFile(file, body, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(notes)
+	a := serveNow(t, launch{args: []string{"--config", file}})
+	var w struct{ ID string }
+	a.must("POST", "/api/v1/workspaces", map[string]any{"kind": "local", "directory": place}, &w)
+	add := func(dir string) int {
+		status, _ := a.raw("POST", "/api/v1/workspaces/"+w.ID+"/context/sources", map[string]any{"path": dir})
+		return status
+	}
+	if one, two := add(notes), add(other); one >= 300 || two < 400 {
+		t.Fatalf("adding gave %d and %d", one, two)
+	}
+	write(notes, other)
+	if err := a.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, startLimit, "the file to be read again", func() bool { return strings.Contains(a.log.String(), "was read again") })
+	if status := add(other); status >= 300 {
+		t.Errorf("after the file was read again adding gave %d", status)
+	}
+	if status, raw := a.raw("PUT", "/api/v1/chats/config/behaviour", map[string]any{"running_turns": 1}); status != 409 || !strings.Contains(string(raw), "configuration file") {
+		t.Errorf("a change gave %d %s", status, raw)
 	}
 }

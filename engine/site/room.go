@@ -31,6 +31,19 @@ func (r *Room) OnBehaviour(ctx context.Context, f func(chat.BehaviourConfig)) er
 	return err
 }
 
+// Retell tells it again: the configuration file may set other values.
+//
+//guard:none main calls it when that file was read again
+func (r *Room) Retell(ctx context.Context) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	c, err := r.Behaviour(ctx, chat.Principal{}, BehaviourInput{})
+	if err == nil && r.behaves != nil {
+		r.behaves(c)
+	}
+	return err
+}
+
 // New gives the Room over store.
 func New(store *kv.Store) *Room { return &Room{store: store} }
 
