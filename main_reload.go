@@ -15,6 +15,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/outbound"
+	"holdfast/engine/site"
 	"holdfast/kv"
 	"holdfast/ui/api/client"
 )
@@ -60,7 +61,7 @@ func (l *live) all() []client.Setting {
 		out[i].Value = withoutUser(out[i].Value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.site)) {
-		out = append(out, client.Setting{Key: "site." + name, Value: string(l.site[name]), Source: "file"})
+		out = append(out, client.Setting{Key: "site." + site.NameOf(name), Value: string(l.site[name]), Source: "file"})
 	}
 	return out
 }

@@ -30,10 +30,18 @@ func TestTheSiteConfigurationGoesThroughAFile(t *testing.T) {
 		t.Errorf("another appliance with that file: %d %s %s, want %s", code, again, stderr, printed)
 	}
 	status, raw := b.raw("PUT", advisor, map[string]any{"enabled": false})
-	if status != 409 || !strings.Contains(string(raw), "This is set by the configuration file.") {
+	if status != 409 || !strings.Contains(string(raw), "This is set by the configuration file.") || !strings.Contains(string(raw), `\"site.advisor\"`) {
 		t.Errorf("a fixed value was changed: %d %s", status, raw)
 	}
-	if _, raw = b.raw("GET", "/api/v1/system", nil); !strings.Contains(string(raw), `"key":"site.agents_advisor_config"`) {
+	for page, times := range map[string]int{"/advisor": 3, "/turns": 2} {
+		if status, raw := b.raw("GET", page, nil); status != 200 || strings.Count(string(raw), "Set by the configuration file") != times {
+			t.Errorf("%s: %d, said %d times", page, status, strings.Count(string(raw), "Set by the configuration file"))
+		}
+	}
+	if status, raw := b.raw("POST", "/turns/planning", nil); status != 200 || !strings.Contains(string(raw), "set by the configuration file") {
+		t.Errorf("the page's form gave %d %s", status, raw)
+	}
+	if _, raw = b.raw("GET", "/api/v1/system", nil); !strings.Contains(string(raw), `"key":"site.advisor"`) {
 		t.Errorf("the settings do not name it: %s", raw)
 	}
 	if status, raw = b.raw("GET", "/api/v1/audit?group=settings", nil); status != 200 || strings.Contains(string(raw), "SetAdvisor") {

@@ -41,8 +41,18 @@ func (s *Site) advisorPage(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
+	fixed, err := s.o.Settings.Fixed(ctx, p, site.FixedInput{})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
 	page := view.AdvisorPage{Page: s.page("Advisor"), Note: s.serverNote(ctx, p), Advisor: s.advisorForm(r, cfg, models), Classifier: classifierForm(p, judge, models),
 		Summaries: view.SummariesForm{Fixed: !p.Admin(), Enabled: sums.Enabled}}
+	for name, form := range map[string]struct{ fixed, byFile *bool }{"advisor": {&page.Advisor.Fixed, &page.Advisor.ByFile},
+		"classifier": {&page.Classifier.Fixed, &page.Classifier.ByFile}, "turn_summaries": {&page.Summaries.Fixed, &page.Summaries.ByFile}} {
+		*form.byFile = fixed.ByFile[name]
+		*form.fixed = *form.fixed || *form.byFile
+	}
 	if page.Used, err = s.advisorUsed(r); err != nil {
 		gate.WriteError(w, r, err)
 		return

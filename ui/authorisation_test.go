@@ -58,7 +58,7 @@ var commands = map[rule]map[string]string{
 		"runlog":    "Setting",
 		"search":    "Search",
 		"snapshot":  "Refresh",
-		"site":      "Advisor Behaviour Classifier PlanMode TurnSummaries",
+		"site":      "Advisor Behaviour Classifier Fixed PlanMode TurnSummaries",
 		"usage":     "Limits",
 		"workspace": "List ListTemplates GetTemplate TTL Watch",
 	},

@@ -26,11 +26,17 @@ func (s *Site) turnsPage(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
+	fixed, err := s.o.Settings.Fixed(ctx, p, site.FixedInput{})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
 	form := behaviourForm(behaviour)
-	form.Fixed = !p.Admin()
+	form.ByFile = fixed.ByFile["behaviour"]
+	form.Fixed = !p.Admin() || form.ByFile
 	s.document(w, r, http.StatusOK, view.TurnsDocument(view.TurnsPage{Page: s.page("Turns"), Note: s.serverNote(ctx, p),
 		Behaviour: form,
-		Planning:  view.PlanningForm{Fixed: !p.Admin(), Text: plan.Text}}))
+		Planning:  view.PlanningForm{Fixed: !p.Admin() || fixed.ByFile["plan_mode_instructions"], ByFile: fixed.ByFile["plan_mode_instructions"], Text: plan.Text}}))
 }
 
 // behaviourForm is the configuration as it is typed.

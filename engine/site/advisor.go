@@ -47,7 +47,7 @@ func (r *Room) SetAdvisor(ctx context.Context, _ chat.Principal, in SetAdvisorIn
 		c.ModelConfigID = chat.ZeroModelConfig
 	}
 	v := checkAdvisor(c)
-	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error {
+	return Done{}, r.put(ctx, AdvisorKey, func(tx *kv.Tx) error {
 		wrong := v
 		if c.ModelConfigID != chat.ZeroModelConfig {
 			found, err := known(tx, c.ModelConfigID)

@@ -57,7 +57,7 @@ func (r *Room) SetBehaviour(ctx context.Context, _ chat.Principal, in SetBehavio
 	}
 	r.changing.Lock()
 	defer r.changing.Unlock()
-	if err := r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(BehaviourKey, c) }); err != nil {
+	if err := r.put(ctx, BehaviourKey, func(tx *kv.Tx) error { return tx.PutSite(BehaviourKey, c) }); err != nil {
 		return Done{}, err
 	}
 	if r.behaves != nil {

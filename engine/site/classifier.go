@@ -43,7 +43,7 @@ func (r *Room) SetClassifier(ctx context.Context, _ chat.Principal, in SetClassi
 	if len(c.Candidates) > maxCandidates {
 		return Done{}, chat.Invalid("candidates", "at most "+strconv.Itoa(maxCandidates))
 	}
-	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error {
+	return Done{}, r.put(ctx, ClassifierKey, func(tx *kv.Tx) error {
 		for _, id := range c.Candidates {
 			found, err := known(tx, id)
 			if err != nil {

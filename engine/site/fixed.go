@@ -2,14 +2,17 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"holdfast/engine/chat"
+	"holdfast/kv"
 )
 
 // fixable are the values that the configuration file may set under "site", by their names there: those of the API's routes.
@@ -27,6 +30,43 @@ var fixable = map[string]struct {
 
 // Fixable are the names under "site" in the configuration file, in order.
 func Fixable() []string { return slices.Sorted(maps.Keys(fixable)) }
+
+// NameOf is what a value is called under "site", by the name that the store knows it by.
+func NameOf(key string) string {
+	for name, f := range fixable {
+		if f.key == key {
+			return name
+		}
+	}
+	return key
+}
+
+// FixedInput asks which values the configuration file sets.
+type FixedInput struct{}
+
+// FixedOutput has their names under "site".
+type FixedOutput struct{ ByFile map[string]bool }
+
+// Fixed gives the values that the configuration file sets, so that nobody can change them elsewhere.
+func (r *Room) Fixed(context.Context, chat.Principal, FixedInput) (FixedOutput, error) {
+	out := FixedOutput{ByFile: map[string]bool{}}
+	for _, key := range r.store.FixedSite() {
+		out.ByFile[NameOf(key)] = true
+	}
+	return out, nil
+}
+
+// put stores a value; the refusal of one that the configuration file sets names it.
+func (r *Room) put(ctx context.Context, key string, write func(tx *kv.Tx) error) error {
+	err := r.store.Update(ctx, write)
+	var refused *chat.Error
+	if errors.As(err, &refused) && slices.Contains(r.store.FixedSite(), key) {
+		named := *refused
+		named.Detail = strconv.Quote("site."+NameOf(key)) + " is set there: change it and send SIGHUP or restart; take it out to change it here."
+		return &named
+	}
+	return err
+}
 
 // Fixed reads one value of the configuration file strictly: the name that the store knows it by, and the value as the store would hold it.
 func Fixed(name string, raw json.RawMessage) (key string, value json.RawMessage, err error) {

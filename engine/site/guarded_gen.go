@@ -35,6 +35,11 @@ func (g *Guarded) Classifier(ctx context.Context, p chat.Principal, in Classifie
 	return account.Run(ctx, g.guard, "site.Classifier", policyClassifier, p, in, g.room.Classifier)
 }
 
+// Fixed is Room.Fixed under policyFixed.
+func (g *Guarded) Fixed(ctx context.Context, p chat.Principal, in FixedInput) (FixedOutput, error) {
+	return account.Run(ctx, g.guard, "site.Fixed", policyFixed, p, in, g.room.Fixed)
+}
+
 // PlanMode is Room.PlanMode under policyPlanMode.
 func (g *Guarded) PlanMode(ctx context.Context, p chat.Principal, in PlanModeInput) (chat.PlanModeConfig, error) {
 	return account.Run(ctx, g.guard, "site.PlanMode", policyPlanMode, p, in, g.room.PlanMode)

@@ -45,7 +45,7 @@ func (r *Room) SetPlanMode(ctx context.Context, _ chat.Principal, in SetPlanMode
 	if err := checkPlanMode(c.Text); err != nil {
 		return Done{}, err
 	}
-	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(PlanModeKey, c) })
+	return Done{}, r.put(ctx, PlanModeKey, func(tx *kv.Tx) error { return tx.PutSite(PlanModeKey, c) })
 }
 
 func checkPlanMode(text string) error {

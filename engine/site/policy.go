@@ -4,6 +4,7 @@ import "holdfast/engine/account"
 
 // Everybody reads the configuration, admins write it.
 var (
+	policyFixed         = account.Anyone[FixedInput]()
 	policyAdvisor       = account.Anyone[AdvisorInput]()
 	policySetAdvisor    = account.AdminWrites[SetAdvisorInput]()
 	policyClassifier    = account.Anyone[ClassifierInput]()

@@ -35,5 +35,5 @@ type SetTurnSummariesInput struct{ chat.TurnSummariesConfig }
 
 // SetTurnSummaries stores whether a model sums up each Turn. It counts from each Chat's next Turn.
 func (r *Room) SetTurnSummaries(ctx context.Context, _ chat.Principal, in SetTurnSummariesInput) (Done, error) {
-	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(TurnSummariesKey, in.TurnSummariesConfig) })
+	return Done{}, r.put(ctx, TurnSummariesKey, func(tx *kv.Tx) error { return tx.PutSite(TurnSummariesKey, in.TurnSummariesConfig) })
 }

@@ -34,6 +34,9 @@ func turnForms() []specimen {
 	return []specimen{
 		{"Saved, for members", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Name the files, the order of the edits and the test that proves each.", Saved: true}),
 			view.BehaviourSection(view.BehaviourForm{Turns: "2", Steps: "0", Deadline: "300", Runtime: "3600", Roots: "/srv/notes\n/opt/handbook", Resume: true, Fixed: true}), view.PlanningSection(view.PlanningForm{Fixed: true})}},
+		{"Set by the configuration file", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Name the files.", Fixed: true, ByFile: true}),
+			view.BehaviourSection(view.BehaviourForm{Turns: "2", Steps: "0", Deadline: "300", Runtime: "3600", Resume: true, Fixed: true, ByFile: true}),
+			view.SummariesSection(view.SummariesForm{Enabled: true, Fixed: true, ByFile: true})}},
 		{"Refused input", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Too long", Error: "At most 16 KiB; every request of a planning turn holds it."}),
 			view.BehaviourSection(view.BehaviourForm{Turns: "many", Steps: "1300", Deadline: "soon", Runtime: "0", Roots: "notes", Errors: map[string]string{
 				"turns": "Enter a whole number, or 0.", "steps": "A number from 0 to 1200; 0 means 1200.", "deadline": "Enter a number of seconds from 1 to 604800, or 0.",

@@ -13,8 +13,9 @@ type AdvisorPage struct {
 
 // AdvisorForm is the form of the advisor, as it stands or as it was refused. Errors name fields.
 type AdvisorForm struct {
-	// Fixed: whoever looks may not change it.
+	// Fixed: whoever looks may not change it. ByFile: nobody may, since the configuration file sets it.
 	Fixed   bool
+	ByFile  bool
 	Enabled bool
 	Models  []Option
 	Uses    string
@@ -35,6 +36,7 @@ type SwapCost struct {
 // ClassifierForm is the form of the judgement. Choices are selects in order, each with all models and an empty one.
 type ClassifierForm struct {
 	Fixed   bool
+	ByFile  bool
 	Enabled bool
 	Choices [][]Option
 	Saved   bool
@@ -44,6 +46,7 @@ type ClassifierForm struct {
 // SummariesForm is the form of Turn summaries.
 type SummariesForm struct {
 	Fixed   bool
+	ByFile  bool
 	Enabled bool
 	Saved   bool
 	Error   string

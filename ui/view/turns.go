@@ -10,8 +10,8 @@ type TurnsPage struct {
 
 // BehaviourForm are the bounds of Turns, as they are typed: times in seconds, folders by line.
 type BehaviourForm struct {
-	// Fixed: whoever looks may not change it.
-	Fixed                                  bool
+	// Fixed: whoever looks may not change it. ByFile: nobody may, since the configuration file sets it.
+	Fixed, ByFile                          bool
 	Turns, Steps, Deadline, Runtime, Roots string
 	Resume                                 bool
 	Saved                                  bool
@@ -22,7 +22,9 @@ type BehaviourForm struct {
 // PlanningForm is what models are told in plan mode.
 type PlanningForm struct {
 	Fixed bool
-	Text  string
-	Saved bool
-	Error string
+	// ByFile: the configuration file sets it.
+	ByFile bool
+	Text   string
+	Saved  bool
+	Error  string
 }
