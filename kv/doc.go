@@ -2,7 +2,8 @@
 //
 // Types: Store (open file, files directory and committer), Tx (what a function of Update or View sees; one file per noun holds its
 // methods), EncodedMessage (a Message made ready outside the transaction), TermWriter (a segment of the term index in the making), Damage
-// and DamageError (what a check or a read found broken), DirLock (who owns a data directory).
+// and DamageError (what a check or a read found broken), Salvage (what can be read of a store that is broken anywhere), DirLock (who owns a
+// data directory).
 //
 // Writing. All writes go through one goroutine, the committer: it takes what waits, runs it in one bbolt transaction, syncs, answers.
 // There is no timer. A function of Update may therefore run more than once, on another goroutine, and must only read its Tx and what it
