@@ -19,20 +19,33 @@ func (e *Engine) cleanResult(r chat.Result) chat.Result {
 	return r
 }
 
-// cleanJSON leaves out what would not be JSON any more.
 func (e *Engine) cleanJSON(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || e.tools.hide == nil {
+	if e.tools.hide == nil {
 		return raw
 	}
-	clean := json.RawMessage(e.clean(string(raw)))
-	if !json.Valid(clean) {
-		return nil
-	}
-	return clean
+	return cleanJSON(e.tools.hide, raw)
 }
 
 // cleanPart cleans what a person or a Tool put into a Part.
 func (e *Engine) cleanPart(p *chat.Part) {
-	p.Text, p.Content = e.clean(p.Text), e.clean(p.Content)
-	p.Args, p.Result, p.Detail = e.cleanJSON(p.Args), e.cleanJSON(p.Result), e.cleanJSON(p.Detail)
+	if e.tools.hide != nil {
+		cleanPart(e.tools.hide, p)
+	}
+}
+
+func cleanPart(clean func(string) string, p *chat.Part) {
+	p.Text, p.Content = clean(p.Text), clean(p.Content)
+	p.Args, p.Result, p.Detail = cleanJSON(clean, p.Args), cleanJSON(clean, p.Result), cleanJSON(clean, p.Detail)
+}
+
+// cleanJSON leaves out what would not be JSON any more.
+func cleanJSON(clean func(string) string, raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return raw
+	}
+	out := json.RawMessage(clean(string(raw)))
+	if !json.Valid(out) {
+		return nil
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"os"
 )
 
 // A pageFile reads bbolt's file page by page and believes nothing in it. bbolt itself maps the file and trusts its pages: in a broken one it
@@ -20,8 +21,8 @@ type pageFile struct {
 	meta *pageMeta
 }
 
-// pageMeta is what a meta page says.
-type pageMeta struct{ root, freelist, tx uint64 }
+// pageMeta is what a meta page says. end is the number behind the last page.
+type pageMeta struct{ root, freelist, end, tx uint64 }
 
 // Kinds of pages, and other constants of the format.
 const (
@@ -59,10 +60,26 @@ func openPages(f io.ReaderAt, size int64) *pageFile {
 			}
 		}
 	}
-	if p.meta == nil {
-		p.page = p.guessPage()
-	}
 	return p
+}
+
+// checkLength refuses a file that ends before its last page: bbolt would read on behind the end of the map, which ends the process.
+func checkLength(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		// Opening it says better what is wrong.
+		return nil
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("kv: look at %s: %w", path, err)
+	}
+	p := openPages(f, info.Size())
+	if p.meta == nil || p.meta.end <= uint64(info.Size()/p.page) {
+		return nil
+	}
+	return &DamageError{Damage{Noun: "structure", Key: fileName, Reason: fmt.Sprintf("the file is cut short: it has %d pages and should have %d", info.Size()/p.page, p.meta.end)}}
 }
 
 func (p *pageFile) metaAt(at int64) (*pageMeta, int64) {
@@ -77,7 +94,7 @@ func (p *pageFile) metaAt(at int64) (*pageMeta, int64) {
 	if order.Uint32(b) != metaMagic || order.Uint32(b[4:]) != metaVersion || order.Uint64(b[56:]) != h.Sum64() {
 		return nil, 0
 	}
-	return &pageMeta{root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), tx: order.Uint64(b[48:])}, int64(order.Uint32(b[8:]))
+	return &pageMeta{root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), end: order.Uint64(b[40:]), tx: order.Uint64(b[48:])}, int64(order.Uint32(b[8:]))
 }
 
 // guessPage takes the size under which most pages stand where their number says.

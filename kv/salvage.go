@@ -58,6 +58,9 @@ func OpenSalvage(ctx context.Context, dir string) (*Salvage, error) {
 		return nil, errors.Join(fmt.Errorf("kv: salvage: %w", err), f.Close())
 	}
 	s := &Salvage{f: f, pages: openPages(f, info.Size()), files: newFiles(dir, nil), reached: map[uint64]bool{}, broken: map[id16][]Damage{}}
+	if s.pages.meta == nil {
+		s.pages.page = s.pages.guessPage()
+	}
 	for b := range salvaged {
 		s.records[b] = map[string]place{}
 	}

@@ -115,7 +115,7 @@ func (s *Salvage) filesOf(c *SalvagedChat, id id16, m *chat.Message) []Damage {
 		}
 		f := ChatFile{File: new(chat.File)}
 		if err := s.json(bFile, key[:], f.File); err != nil {
-			d := damageAt(bMessage, sequenceKey(id[:], int64(m.ID)), "what is known of its file "+p.Name+" cannot be read")
+			d := damageAt(bMessage, sequenceKey(id[:], int64(m.ID)), fmt.Sprintf("what is known of its file %q cannot be read", p.Name))
 			d.Noun = bFile.String()
 			lost = append(lost, d)
 			continue

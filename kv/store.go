@@ -175,6 +175,9 @@ func openBolt(path string, maxBytes int64) (db *bolt.DB, err error) {
 			db, err = nil, &DamageError{Damage{Noun: "structure", Key: fileName, Reason: fmt.Sprint(r)}}
 		}
 	}()
+	if err := checkLength(path); err != nil {
+		return nil, err
+	}
 	db, err = bolt.Open(path, fileMode, &bolt.Options{
 		Timeout:         openWait,
 		FreelistType:    bolt.FreelistMapType,

@@ -24,30 +24,34 @@ const (
 // which the one before lies as secret.key.old; Prove goes on from there. The caller holds the lock of dir. A key of another size is
 // ErrWrongKey.
 func Load(dir string) (k *Key, made bool, err error) {
-	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); credentials != "" {
-		now, err := readKey(filepath.Join(credentials, FileName))
-		if err == nil {
-			k, err = now.with(filepath.Join(credentials, oldName), false)
-			return k, false, err
-		}
-		if !errors.Is(err, os.ErrNotExist) {
-			return nil, false, err
-		}
+	k, err = Find(dir)
+	if !errors.Is(err, os.ErrNotExist) {
+		return k, false, err
 	}
-	now, err := readKey(filepath.Join(dir, FileName))
-	if errors.Is(err, os.ErrNotExist) {
-		raw, err := writeKey(dir, FileName)
-		if err != nil {
-			return nil, false, err
-		}
-		k, err = New(raw)
-		return k, err == nil, err
-	}
+	raw, err := writeKey(dir, FileName)
 	if err != nil {
 		return nil, false, err
 	}
-	k, err = now.with(filepath.Join(dir, nextName), true)
-	return k, false, err
+	k, err = New(raw)
+	return k, err == nil, err
+}
+
+// Find gives the key that Load would, and writes nothing: os.ErrNotExist says that there is none.
+func Find(dir string) (*Key, error) {
+	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); credentials != "" {
+		now, err := readKey(filepath.Join(credentials, FileName))
+		if err == nil {
+			return now.with(filepath.Join(credentials, oldName), false)
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	now, err := readKey(filepath.Join(dir, FileName))
+	if err != nil {
+		return nil, err
+	}
+	return now.with(filepath.Join(dir, nextName), true)
 }
 
 // with adds the key of another file, if there is one: as the newer of the two, or the older.

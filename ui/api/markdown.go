@@ -26,6 +26,9 @@ func writeMarkdown(b *bytes.Buffer, t engine.Transcript) {
 			b.WriteString("\n---\n\n*The context was cleared here: the model sees nothing above.*\n")
 			answering = false
 			continue
+		case m.FinishReason == engine.FinishLost:
+			fmt.Fprintf(b, "\n---\n")
+			answering = false
 		case m.Role == chat.RoleUser:
 			fmt.Fprintf(b, "\n## You, %s\n", stamp(m.CreatedAt))
 			answering = false

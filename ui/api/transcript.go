@@ -61,14 +61,10 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) {
 	media, ending := "application/json", ".json"
 	if format == client.ExportMarkdown {
 		media, ending = "text/markdown; charset=utf-8", ".md"
-		writeMarkdown(&b, t)
-	} else {
-		e := newEncoder(&b)
-		e.SetIndent("", " ")
-		if err := e.Encode(fileOf(t, time.Now())); err != nil {
-			gate.WriteError(w, r, err)
-			return
-		}
+	}
+	if err := WriteTranscript(&b, t, format, time.Now()); err != nil {
+		gate.WriteError(w, r, err)
+		return
 	}
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Content-Disposition", `attachment; filename="`+exportName(t.Chat.Title)+ending+`"`)
@@ -76,6 +72,17 @@ func (a *API) export(w http.ResponseWriter, r *http.Request) {
 	if _, err := b.WriteTo(w); err != nil {
 		a.left(r.Context(), err)
 	}
+}
+
+// WriteTranscript writes a Transcript in a format of client.Export.
+func WriteTranscript(b *bytes.Buffer, t engine.Transcript, format string, now time.Time) error {
+	if format == client.ExportMarkdown {
+		writeMarkdown(b, t)
+		return nil
+	}
+	e := newEncoder(b)
+	e.SetIndent("", " ")
+	return e.Encode(fileOf(t, now))
 }
 
 // exportName makes a name that every system takes of a title.

@@ -14,14 +14,15 @@ import (
 )
 
 const exportUsage = `holdfast export CHAT [--format markdown|json] [--no-files]
-holdfast export --all DIR [--format markdown|json] [--no-files]
+holdfast export --all DIR [--format markdown|json] [--no-files] [--salvage]
 holdfast export config
 holdfast import FILE|-
 
 export prints a chat's transcript on stdout, or writes one file per chat into a new or empty folder, archived chats too. markdown is to be
 read, json (the default with --all) can be imported; it has the bytes of
 attached files, 40 MiB at most, or with --no-files none. export config prints the site configuration as a file that --config accepts, without
-secrets. import makes a chat at rest of a json file, and prints its id.
+secrets. --salvage reads what can be read of a damaged store, while no appliance runs: what is missing stands at its place in the
+transcripts and in LOST.txt, and the exit code is 6. import makes a chat at rest of a json file, and prints its id.
 All take --data DIR or --server URL, which say where the appliance is.
 `
 
@@ -30,7 +31,16 @@ type exportCommand struct {
 	place
 	all, format string
 	noFiles     bool
+	salvage     bool
 	std         IO
+}
+
+// Salvage is what export --salvage asks for: the Chats of a data directory, into files of the folder Dir.
+type Salvage struct {
+	Data, Dir string
+	// Format and Ending are of the files. Bare leaves the bytes of attached files out.
+	Format, Ending string
+	Bare           bool
 }
 
 func runExport(ctx context.Context, args []string, std IO) error {
@@ -40,6 +50,7 @@ func runExport(ctx context.Context, args []string, std IO) error {
 	set.StringVar(&x.all, "all", "", "")
 	set.StringVar(&x.format, "format", "", "")
 	set.BoolVar(&x.noFiles, "no-files", false, "")
+	set.BoolVar(&x.salvage, "salvage", false, "")
 	rest, err := parse(set, args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, err := io.WriteString(std.Out, exportUsage)
@@ -53,6 +64,9 @@ func runExport(ctx context.Context, args []string, std IO) error {
 	}
 	if (x.all == "") != (len(rest) == 1) || len(rest) > 1 {
 		return usage("export takes the id of a chat, or --all with a folder")
+	}
+	if x.salvage {
+		return x.failed("export", x.salvaged(ctx))
 	}
 	api, err := x.connect()
 	if err != nil {
@@ -98,20 +112,51 @@ func (x *exportCommand) exported(ctx context.Context, api *client.Client, id cha
 	return text, errors.Join(err, r.Close())
 }
 
-// everything writes each chat into a file of its own. One that cannot be read does not keep the others back, but is said in the end.
-func (x *exportCommand) everything(ctx context.Context, api *client.Client) error {
-	format, ending := x.format, ".json"
-	if format == "" {
-		format = client.ExportJSON
+// salvaged reads the data directory itself.
+func (x *exportCommand) salvaged(ctx context.Context) error {
+	switch {
+	case x.all == "":
+		return usage("export --salvage takes --all with a folder")
+	case x.server != "":
+		return usage("export --salvage reads a data directory on this machine, so it takes no --server")
+	case x.data == "":
+		return usage("there is no home directory; name the data directory with --data")
+	case x.std.Salvage == nil:
+		return usage("this program cannot salvage")
 	}
-	if format == client.ExportMarkdown {
-		ending = ".md"
+	if there, err := os.ReadDir(x.all); err == nil && len(there) > 0 {
+		return usage("the folder " + x.all + " is not empty")
 	}
+	s := Salvage{Data: x.data, Dir: x.all, Bare: x.noFiles}
+	s.Format, s.Ending = x.file()
+	return x.std.Salvage(ctx, s, x.std.Out)
+}
+
+// file says how the files of a folder are written.
+func (x *exportCommand) file() (format, ending string) {
+	if x.format == client.ExportMarkdown {
+		return x.format, ".md"
+	}
+	return client.ExportJSON, ".json"
+}
+
+// folder makes the folder, which must be empty, and says how the files in it are written.
+func (x *exportCommand) folder() (format, ending string, err error) {
 	if err := os.MkdirAll(x.all, 0o700); err != nil {
-		return err
+		return "", "", err
 	}
 	if there, err := os.ReadDir(x.all); err != nil || len(there) > 0 {
-		return errors.Join(err, usage("the folder "+x.all+" is not empty"))
+		return "", "", errors.Join(err, usage("the folder "+x.all+" is not empty"))
+	}
+	format, ending = x.file()
+	return format, ending, nil
+}
+
+// everything writes each chat into a file of its own. One that cannot be read does not keep the others back, but is said in the end.
+func (x *exportCommand) everything(ctx context.Context, api *client.Client) error {
+	format, ending, err := x.folder()
+	if err != nil {
+		return err
 	}
 	done, failed := 0, []error{}
 	for _, query := range []string{"", "archived:true"} {

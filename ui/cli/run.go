@@ -9,6 +9,8 @@ import (
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Salvage reads a data directory that no appliance has open; nil refuses.
+	Salvage func(ctx context.Context, s Salvage, out io.Writer) error
 }
 
 // usageText is what help prints.
@@ -17,7 +19,8 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
   holdfast [serve] [flags]          serve the web interface; holdfast serve -h lists the flags
   holdfast chat [flags] [PROMPT|-]  send a prompt and print the answer
   holdfast export CHAT|--all DIR [flags]
-                                    transcripts, to read or to import
+                                    transcripts, to read or to import; with --salvage out of
+                                    a damaged store
   holdfast import FILE|-            a chat from an exported file
   holdfast token create|list|revoke|login [flags]
                                     API tokens, and one-time login links
