@@ -57,6 +57,14 @@ type outside struct {
 	mcp      *mcp.Room
 }
 
+// doctor is the room of health, which looks at the rest of the house, too.
+func (r rooms) doctor(o serveOptions, address string) *health.Room {
+	room := health.New(r.store)
+	parts := doctorParts{server: o.live.server, agents: r.agents, outbound: r.outside.outbound, audit: audit.New(r.store, o.live.log), addresses: []string{address}}
+	room.Look(doctor{data: o.data, running: &parts}.look)
+	return room
+}
+
 // routes are the pages and the API over the guarded rooms, at the address they are listened to.
 func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, address string) ([]gate.Route, *ui.Site, error) {
 	forPages := ui.Options{
@@ -72,7 +80,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Files:      file.NewGuarded(file.New(r.store, time.Now), guard),
 		Runs:       runlog.NewGuarded(r.runs, guard),
 		Notices:    notice.NewGuarded(r.notice, guard),
-		Health:     health.NewGuarded(health.New(r.store), guard),
+		Health:     health.NewGuarded(r.doctor(o, address), guard),
 		Keys:       seal.NewGuarded(r.keys, guard),
 		Audit:      audit.NewGuarded(audit.New(r.store, log), guard),
 		Outbound:   outbound.NewGuarded(r.outside.outbound, guard),

@@ -65,8 +65,8 @@ func OpenSalvage(ctx context.Context, dir string) (*Salvage, error) {
 		s.records[b] = map[string]place{}
 	}
 	s.search(ctx)
-	var schema int
-	if s.json(bMeta, []byte("schema"), &schema) == nil && schema > Schema {
+	var schema, reader int
+	if s.json(bMeta, []byte("schema"), &schema) == nil && s.json(bMeta, []byte("min_reader"), &reader) == nil && schema > Schema && reader > Schema {
 		return nil, errors.Join(&NewerError{Schema: schema, Known: Schema}, f.Close())
 	}
 	if ctx.Err() != nil {

@@ -330,7 +330,9 @@ func TestSalvageOfMissingFiles(t *testing.T) {
 func TestSalvageRefusesWhatIsNewer(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, faults{})
-	update(t, s, func(tx *Tx) error { return tx.t.putJSON(bMeta, []byte("schema"), Schema+1) })
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.t.putJSON(bMeta, []byte("schema"), Schema+1), tx.t.putJSON(bMeta, []byte("min_reader"), Schema+1))
+	})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

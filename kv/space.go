@@ -26,4 +26,7 @@ func (s *Store) Space() (Space, error) {
 	return Space{Path: path, Free: free, Total: total, Low: isLow(free, total)}, err
 }
 
+// NetworkFileSystem names the network file system that dir is on, "" for another one.
+func NetworkFileSystem(dir string) (string, error) { return networkFileSystem(dir) }
+
 func isLow(free, total int64) bool { return free < min(stopBytes, total/100*stopPercent) }

@@ -184,13 +184,18 @@ func openBolt(path string, maxBytes int64) (db *bolt.DB, err error) {
 		InitialMmapSize: initialMap,
 		MaxSize:         int(min(maxBytes, math.MaxInt)),
 	})
-	switch {
-	case err == nil:
-		return db, nil
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, &DamageError{Damage{Noun: "structure", Key: fileName, Reason: err.Error()}}
+	if err != nil {
+		return nil, boltError(path, err)
 	}
-	return nil, readOnlyError(fmt.Errorf("kv: open %s: %w", path, err))
+	return db, nil
+}
+
+// boltError makes a *DamageError of a file that bbolt does not take for its own.
+func boltError(path string, err error) error {
+	if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) || errors.Is(err, bolterrors.ErrVersionMismatch) {
+		return &DamageError{Damage{Noun: "structure", Key: fileName, Reason: err.Error()}}
+	}
+	return readOnlyError(fmt.Errorf("kv: open %s: %w", path, err))
 }
 
 // readOnlyError makes ErrReadOnly of a file system that takes no writes, and ErrNoSpace of a full one.

@@ -76,7 +76,7 @@ var commands = map[rule]map[string]string{
 		"agent":    "List Watch",
 		"account":  "ListUsers GetUser",
 		"audit":    "List Check",
-		"health":   "Report",
+		"health":   "Doctor Report",
 		"outbound": "Report",
 		"usage":    "Overall Users",
 		"mcp":      "Tools",

@@ -20,6 +20,11 @@ func NewGuarded(room *Room, guard *account.Guard) *Guarded {
 	return &Guarded{room: room, guard: guard}
 }
 
+// Doctor is Room.Doctor under policyDoctor.
+func (g *Guarded) Doctor(ctx context.Context, p chat.Principal, in DoctorInput) (DoctorOutput, error) {
+	return account.Run(ctx, g.guard, "health.Doctor", policyDoctor, p, in, g.room.Doctor)
+}
+
 // Report is Room.Report under policyReport.
 func (g *Guarded) Report(ctx context.Context, p chat.Principal, in ReportInput) (Report, error) {
 	return account.Run(ctx, g.guard, "health.Report", policyReport, p, in, g.room.Report)

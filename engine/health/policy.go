@@ -2,4 +2,7 @@ package health
 
 import "holdfast/engine/account"
 
-var policyReport = account.Admin[ReportInput]()
+var (
+	policyReport = account.Admin[ReportInput]()
+	policyDoctor = account.Admin[DoctorInput]()
+)

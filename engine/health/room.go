@@ -8,7 +8,11 @@ import (
 )
 
 // Room looks at one store. Its methods may be called from any goroutine.
-type Room struct{ store *kv.Store }
+type Room struct {
+	store *kv.Store
+	// look may be nil.
+	look func(ctx context.Context, deep bool) []Line
+}
 
 // New gives the Room over store.
 func New(store *kv.Store) *Room { return &Room{store: store} }

@@ -20,3 +20,18 @@ func TestHealthIsForAdmins(t *testing.T) {
 		t.Errorf("a member: %v", err)
 	}
 }
+
+func TestDoctorIsForAdmins(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{})
+	for _, deep := range []bool{false, true} {
+		found, err := a.Client.Doctor(t.Context(), deep)
+		if err != nil || len(found.Checks) < 2 || found.Checks[0].Name != "store" || found.Checks[0].State != "ok" {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
+	_, token := a.AddUser(t, "other", chat.UserMember)
+	var refused *chat.Error
+	if _, err := a.As(t, token).Doctor(t.Context(), false); !errors.As(err, &refused) || refused.Kind != chat.KindForbidden {
+		t.Errorf("a member: %v", err)
+	}
+}

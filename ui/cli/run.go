@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"io"
+
+	"holdfast/ui/api/client"
 )
 
 // IO is where a command reads and writes.
@@ -11,6 +13,8 @@ type IO struct {
 	Out, Err io.Writer
 	// Salvage reads a data directory that no appliance has open; nil refuses.
 	Salvage func(ctx context.Context, s Salvage, out io.Writer) error
+	// Doctor looks at a data directory that no appliance has open; nil is none.
+	Doctor func(ctx context.Context, data string, deep bool) (client.Doctor, error)
 }
 
 // usageText is what help prints.
@@ -29,6 +33,7 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
   holdfast context list|show|add|remove|refresh [PATH...] [flags]
                                     what an agent reads beside its files, or with
                                     --workspace the appliance in a workspace
+  holdfast doctor [flags]           look at store, disk, model server, sandbox and limits
   holdfast mcp [flags]              an MCP server on standard input and output, for other programs
   holdfast service install|uninstall [--agent] [--user] [--dry-run]
                                     systemd units
@@ -46,6 +51,8 @@ func Run(ctx context.Context, command string, args []string, std IO) error {
 		return runChat(ctx, args, std)
 	case "context":
 		return runContext(ctx, args, std)
+	case "doctor":
+		return runDoctor(ctx, args, std)
 	case "export":
 		return runExport(ctx, args, std)
 	case "import":
