@@ -151,7 +151,7 @@ func (d doctor) modelServer(ctx context.Context) health.Line {
 	l := health.Line{Name: "model server", State: health.Well, Found: fmt.Sprintf("%s, version %s, %d models loaded", s.URL, s.Version, len(s.Loaded))}
 	switch {
 	case !s.Reachable:
-		l.State, l.Found, l.Do = health.Failed, s.Problem, "Start it, or correct its address on the Models page."
+		l.State, l.Found, l.Do = health.Failed, s.Problem, "The Models page has its address."
 	case older(s.Version, oldestServer):
 		l.State, l.Do = health.Warning, "It is older than "+oldestServer+": update it."
 	case s.Problem != "":

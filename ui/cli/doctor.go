@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"holdfast/ui/api/client"
 )
@@ -73,7 +74,7 @@ func printChecks(out io.Writer, d client.Doctor) error {
 	for _, c := range d.Checks {
 		text := fmt.Sprintf("%-8s %-*s %s", c.State, width, c.Name, c.Found)
 		if c.Do != "" {
-			text += ". " + c.Do
+			text = strings.TrimSuffix(text, ".") + ". " + c.Do
 		}
 		if _, err := fmt.Fprintln(out, plain(text)); err != nil {
 			return err
