@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -21,11 +22,16 @@ type ForkInput struct {
 func (e *Engine) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*chat.Chat, error) {
 	var from *chat.Chat
 	var all []*chat.Message
+	damaged := false
 	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
 		if from, err = mustChat(tx, in.ChatID); err != nil {
 			return err
 		}
 		all, err = tx.Messages(in.ChatID, kv.MessageQuery{})
+		if damaged = errors.Is(err, kv.ErrDamaged) && in.Message != 0; damaged {
+			// What can be read in front of the damage is as good as ever; who names a Message knows where the copy ends.
+			all, err = tx.GoodMessages(in.ChatID)
+		}
 		return err
 	})
 	if err != nil {
@@ -39,7 +45,7 @@ func (e *Engine) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*cha
 		ReasoningEffort: from.ReasoningEffort, MCPServerIDs: slices.Clone(from.MCPServerIDs), PlanMode: from.PlanMode, ForkedFrom: from.ID,
 		ClientTools: slices.Clone(from.ClientTools), Context: copyPin(from.Context), NextContext: copyPin(from.NextContext)}
 	c.Used.Limit = from.Used.Limit
-	if len(kept) == len(all) {
+	if len(kept) == len(all) && !damaged {
 		c.Used = from.Used
 	}
 	return e.createGiven(ctx, p, given{kind: chat.Fork, chat: c, messages: kept, key: in.Keyed, body: in})

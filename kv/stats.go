@@ -136,6 +136,16 @@ func (d *damages) list() []Damage {
 	return append([]Damage(nil), d.found...)
 }
 
+// DamagedChat says whether something of a Chat's history has been found broken since Open, and what first.
+func (s *Store) DamagedChat(id chat.ID) (Damage, bool) {
+	for _, d := range s.damages.list() {
+		if d.Chat == id && (d.Noun == bMessage.String() || d.Noun == bMark.String() || d.Noun == bChat.String()) {
+			return d, true
+		}
+	}
+	return Damage{}, false
+}
+
 // Damages lists what reads, checks and scrubs have found broken since Open, each thing once.
 func (s *Store) Damages() []Damage { return s.damages.list() }
 
