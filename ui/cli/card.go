@@ -13,7 +13,9 @@ import (
 type card struct {
 	chat chat.ID
 	call string
-	text string
+	// shown names what the person sees of it: what has changed since is another card.
+	shown string
+	text  string
 }
 
 // cards are those of the Chat and of its sub-agents, one shown at a time.
@@ -25,8 +27,92 @@ type cards struct {
 	open *card
 }
 
-func (c *cards) known(id chat.ID, call string) bool {
-	return slices.ContainsFunc(c.seen, func(one card) bool { return one.chat == id && one.call == call })
+func (c *cards) known(id chat.ID, o client.OpenCall) bool {
+	return slices.ContainsFunc(c.seen, func(one card) bool { return one.chat == id && one.call == o.CallID && one.shown == shownOf(o) })
+}
+
+func shownOf(o client.OpenCall) string {
+	if o.Asked == nil {
+		return ""
+	}
+	return o.Asked.Shown
+}
+
+// ofCall is the card of a Call: who asks, the Call whole, where it acts, why it asks and what holds it.
+func (f *follower) ofCall(ctx context.Context, id chat.ID, who string, o client.OpenCall) (card, error) {
+	text := who + wholeCall(o.ToolName, o.Args)
+	if o.Asked != nil {
+		place, err := f.placeOf(ctx, id)
+		if err != nil {
+			return card{}, err
+		}
+		text += "\n" + strings.Join(askedLines(o.Asked, place), "\n")
+	}
+	return card{id, o.CallID, shownOf(o), text}, nil
+}
+
+// placeOf names the Workspace of a Chat and the machine that has it; "" without one.
+func (f *follower) placeOf(ctx context.Context, id chat.ID) (string, error) {
+	c, err := f.api.Chat(ctx, id)
+	if err != nil || c.WorkspaceID == nil || *c.WorkspaceID == "" {
+		return "", err
+	}
+	w, err := f.api.Workspace(ctx, *c.WorkspaceID)
+	if err != nil {
+		return "", err
+	}
+	if w.AgentID != "" {
+		return w.Name + ", on the agent " + string(w.AgentID), nil
+	}
+	return w.Name + ", on the machine of this appliance", nil
+}
+
+// askedLines are what a person must know before they decide, besides the Call.
+func askedLines(a *client.OpenAsk, place string) []string {
+	var out []string
+	line := func(label, value string) {
+		if value != "" {
+			out = append(out, "  "+label+": "+strings.ReplaceAll(value, "\n", "\n    "))
+		}
+	}
+	line("command", a.Command)
+	line("in", a.Directory)
+	line("workspace", place)
+	for _, t := range a.Targets {
+		note := ""
+		switch {
+		case t.Protected:
+			note = " (protected)"
+		case t.Outside:
+			note = " (outside of the workspace)"
+		case t.Shared:
+			note = " (has other names)"
+		}
+		line("file", t.Path+note)
+	}
+	line("asks because", a.Why)
+	line("changed since it was allowed", a.Again)
+	if a.Sandbox != nil {
+		line("sandbox", sandboxWord(*a.Sandbox))
+	}
+	return out
+}
+
+// sandboxWord says what holds a command.
+func sandboxWord(s chat.Sandbox) string {
+	open := ""
+	if len(s.Open) > 0 {
+		open = "; open are " + strings.Join(s.Open, ", ")
+	}
+	switch {
+	case s.Level == chat.SandboxNone:
+		return "none: it has all rights of the account that runs it"
+	case s.Full() && s.Profile == chat.ProfileReadOnly:
+		return "full: it changes nothing, no network"
+	case s.Full():
+		return "full: it writes only inside of the workspace, no network"
+	}
+	return string(s.Level) + ", profile " + string(s.Profile) + open
 }
 
 // put shows a card, or keeps it until the one that is shown is answered.
@@ -46,7 +132,7 @@ func (f *follower) answer(ctx context.Context, line string) error {
 	if f.cards.open == nil {
 		return nil
 	}
-	in := client.Approval{Decision: client.Deny}
+	in := client.Approval{Decision: client.Deny, Shown: f.cards.open.shown}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		in.Decision = client.AllowOnce
@@ -55,9 +141,9 @@ func (f *follower) answer(ctx context.Context, line string) error {
 		return f.show.ask("y or n? ")
 	}
 	err := f.api.Approve(ctx, f.cards.open.chat, f.cards.open.call, in)
-	if isAnswered(err) {
-		// Somebody else was faster; what follows is shown as it comes.
-		err = f.note("this was answered already")
+	if refused, no := err.(*chat.Error); no && isAnswered(err) {
+		// Somebody else was faster, or it is another card by now; what follows is shown as it comes.
+		err = f.note(refused.Message)
 	}
 	f.cards.open = nil
 	if err != nil || len(f.cards.waiting) == 0 {
@@ -76,10 +162,14 @@ func (f *follower) agentCards(ctx context.Context, c *client.Chat) error {
 		return err
 	}
 	for _, o := range open {
-		if o.Kind != chat.OutstandingApproval || f.cards.known(c.ID, o.CallID) {
+		if o.Kind != chat.OutstandingApproval || f.cards.known(c.ID, o) {
 			continue
 		}
-		if err := f.put(card{c.ID, o.CallID, plain("sub-agent “" + c.Title + "”: " + wholeCall(o.ToolName, o.Args))}); err != nil {
+		one, err := f.ofCall(ctx, c.ID, plain("sub-agent “"+c.Title+"”: "), o)
+		if err == nil {
+			err = f.put(one)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -135,7 +135,7 @@ func (f *follower) take(ctx context.Context, frame client.Frame) (done bool, err
 	}
 	switch {
 	case f.held.Status.Status == chat.RequiresAction:
-		return false, f.ask()
+		return false, f.ask(ctx)
 	case f.held.Status.Status.AtRest():
 		return f.rested(ctx)
 	}
@@ -177,7 +177,7 @@ func (f *follower) outcome(c *client.Chat) error {
 }
 
 // ask shows the first open card, or leaves where nobody can answer.
-func (f *follower) ask() error {
+func (f *follower) ask(ctx context.Context) error {
 	open := f.nextCard()
 	if open == nil {
 		return nil
@@ -189,7 +189,11 @@ func (f *follower) ask() error {
 		return &Exit{Code: CodeNeedsPerson, Message: "chat " + string(f.id) + " needs an approval for " + callLine(open.ToolName, open.Args) +
 			"; answer it in the browser, or run chat on a terminal"}
 	}
-	return f.put(card{f.id, open.CallID, wholeCall(open.ToolName, open.Args)})
+	one, err := f.ofCall(ctx, f.id, "", *open)
+	if err != nil {
+		return err
+	}
+	return f.put(one)
 }
 
 // listen reads what the person types.
@@ -208,7 +212,7 @@ func (f *follower) nextCard() *client.OpenCall {
 		// None is a person's to answer.
 		first = 0
 	}
-	if len(f.held.Open) == 0 || f.cards.known(f.id, f.held.Open[first].CallID) {
+	if len(f.held.Open) == 0 || f.cards.known(f.id, f.held.Open[first]) {
 		return nil
 	}
 	return &f.held.Open[first]

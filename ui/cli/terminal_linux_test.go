@@ -53,11 +53,11 @@ func TestACardIsAnsweredOnATerminal(t *testing.T) {
 		if !cli.IsTerminal(command) || cli.IsTerminal(nil) {
 			t.Error("the terminal is not taken for one")
 		}
+		seen := ""
 		asked := make(chan struct{})
 		go func() {
 			defer close(asked)
-			seen := ""
-			for r := bufio.NewReader(person); !strings.Contains(seen, "touch made\r\nallow it? [y/n]"); {
+			for r := bufio.NewReader(person); !strings.HasSuffix(seen, "allow it? [y/n]"); {
 				b, err := r.ReadByte()
 				if err != nil {
 					return
@@ -69,6 +69,12 @@ func TestACardIsAnsweredOnATerminal(t *testing.T) {
 		var out strings.Builder
 		err := cli.Run(t.Context(), "chat", []string{"--data", a.Dir, "--workspace", dir, "go"}, cli.IO{In: command, Out: &out, Err: command})
 		<-asked
+		// As on the page: the call, where it runs, why it asks, and what holds it.
+		for _, want := range []string{"touch made\r\n", "  in: " + dir + "\r\n", "  workspace: " + filepath.Base(dir) + ", on the machine of this appliance\r\n", "  asks because: ", "  sandbox: "} {
+			if !strings.Contains(seen, want) {
+				t.Errorf("the card has no %q: %q", want, seen)
+			}
+		}
 		if err != nil || out.String() != "Done.\n" {
 			t.Errorf("%q: %q, %v", answer, out.String(), err)
 		}
