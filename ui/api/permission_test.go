@@ -52,6 +52,12 @@ func checkRules(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 		} {
 			take(step{name: name, method: "PUT", path: at, body: x.body, status: 400, has: []string{x.field}})
 		}
+		take(step{name: "try a denied line", method: "POST", path: at + "/try", body: `{"tool":"execute","text":"ls; sudo rm x"}`, status: 200, has: []string{`"effect":"deny"`, `deny execute rm *`, `"from":"`}})
+		take(step{name: "try a path", method: "POST", path: at + "/try", body: `{"tool":"write_file","text":"docs/a.md"}`, status: 200, has: []string{`"effect":"allow"`}})
+		take(step{name: "try other rules", method: "POST", path: at + "/try", body: `{"tool":"execute","text":"go test ./... && rm -r x","rules":[{"effect":"allow","tool":"execute","command":"go test *"}]}`, status: 200,
+			has: []string{`"effect":"`, `"why":"`}})
+		take(step{name: "try no tool", method: "POST", path: at + "/try", body: `{"tool":"","text":"x"}`, status: 400, has: []string{"tool"}})
+		take(step{name: "try bad rules", method: "POST", path: at + "/try", body: `{"tool":"execute","text":"x","rules":[{"effect":"no","tool":"execute"}]}`, status: 400, has: []string{"rules[0].effect"}})
 		take(step{name: "taken back", method: "PUT", path: at, body: `{"default_set":"standard","rules":[]}`, status: 204})
 	}
 	wide := `{"default_set":"standard","rules":[{"effect":"allow","tool":"execute"}]}`
@@ -67,6 +73,12 @@ func checkRules(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "a program", method: "PUT", path: at, token: member, body: `{"rules":[{"effect":"allow","tool":"execute","command":"go test *"}]}`, status: 204})
 	take(step{name: "the site's", method: "PUT", path: "/chats/config/permissions", token: member, body: whole, status: 403})
 	take(step{name: "another's", method: "GET", path: "/chats/" + string(c.ID) + "/permissions", token: member, status: 404})
+	take(step{name: "try another's", method: "POST", path: "/chats/" + string(c.ID) + "/permissions/try", token: member, body: `{"tool":"execute","text":"ls"}`, status: 404})
+	take(step{name: "try in another's place", method: "POST", path: "/workspaces/" + string(w.ID) + "/permissions/try", token: member, body: `{"tool":"execute","text":"ls"}`, status: 404})
+	tried, err := a.Client.TryChatRules(t.Context(), c.ID, client.RuleTry{Tool: "write_file", Text: ".git/config"})
+	if err != nil || tried.Effect != chat.PermitAsk || tried.Target != ".git/config" {
+		t.Errorf("%+v, %v", tried, err)
+	}
 	take(step{name: "another's place", method: "PUT", path: "/workspaces/" + string(w.ID) + "/permissions", token: member, body: whole, status: 404})
 }
 

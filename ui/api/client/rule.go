@@ -50,3 +50,38 @@ func (c *Client) ChatRules(ctx context.Context, id chat.ID) (RuleSet, error) {
 func (c *Client) SetChatRules(ctx context.Context, id chat.ID, in RuleSet) error {
 	return c.call(ctx, http.MethodPut, chatPath(id, "permissions"), nil, in, nil)
 }
+
+// RuleTry is a Call to try: Text is a command for execute, else a path. Without Default and Rules the stored set is tried.
+type RuleTry struct {
+	Tool    string          `json:"tool"`
+	Text    string          `json:"text,omitempty"`
+	Default chat.Permission `json:"default_set,omitempty"`
+	Rules   []chat.Rule     `json:"rules,omitempty"`
+}
+
+// RuleTried is what would become of it: by Rule of From (this chat, this workspace, the site), or as Why says. Target is where a path leads.
+type RuleTried struct {
+	Effect chat.Permission `json:"effect"`
+	Rule   string          `json:"rule,omitempty"`
+	From   string          `json:"from,omitempty"`
+	Why    string          `json:"why,omitempty"`
+	Target string          `json:"target,omitempty"`
+}
+
+// TrySiteRules says what would become of a Call somewhere without rules of its own; nothing runs.
+func (c *Client) TrySiteRules(ctx context.Context, in RuleTry) (RuleTried, error) {
+	var out RuleTried
+	return out, c.call(ctx, http.MethodPost, siteRules+"/try", nil, in, &out)
+}
+
+// TryWorkspaceRules says what would become of a Call in a Workspace; nothing runs.
+func (c *Client) TryWorkspaceRules(ctx context.Context, id chat.WorkspaceID, in RuleTry) (RuleTried, error) {
+	var out RuleTried
+	return out, c.call(ctx, http.MethodPost, workspaceRules(id)+"/try", nil, in, &out)
+}
+
+// TryChatRules says what would become of a Call in a Chat; nothing runs.
+func (c *Client) TryChatRules(ctx context.Context, id chat.ID, in RuleTry) (RuleTried, error) {
+	var out RuleTried
+	return out, c.call(ctx, http.MethodPost, chatPath(id, "permissions", "try"), nil, in, &out)
+}
