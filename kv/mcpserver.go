@@ -1,6 +1,11 @@
 package kv
 
-import "holdfast/engine/chat"
+import (
+	"slices"
+	"strings"
+
+	"holdfast/engine/chat"
+)
 
 var (
 	mcpServerFields = fieldsOf[chat.MCPServer]()
@@ -17,7 +22,38 @@ func MCPUserSecret(id chat.MCPServerID, user chat.UserID) string {
 	return MCPServerSecret(id, "user/"+string(user))
 }
 
-const mcpServerSecrets = "mcpserver/"
+const (
+	mcpServerSecrets = "mcpserver/"
+	signInSecrets    = "signin/"
+)
+
+// SignInSecret is the name of a sign-in under way.
+func SignInSecret(rest string) string { return signInSecrets + rest }
+
+// SignInSecrets gives the names of all sign-ins under way.
+func (x *Tx) SignInSecrets() ([]string, error) {
+	all, err := x.SecretNames()
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, signInSecrets) }), err
+}
+
+// deleteMCPSignIns removes all of a person's sign-ins at MCP servers, those under way as well.
+func (x *Tx) deleteMCPSignIns(user chat.UserID) error {
+	all, err := x.SecretNames()
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
+		whose := strings.HasPrefix(name, mcpServerSecrets) && strings.HasSuffix(name, "/user/"+string(user)) ||
+			strings.HasPrefix(name, signInSecrets) && strings.Contains(name, "/"+string(user)+"/")
+		if !whose {
+			continue
+		}
+		if err := x.PutSecret(name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // MCPServer gives the config of an MCP server.
 func (x *Tx) MCPServer(id chat.MCPServerID) (*chat.MCPServer, bool, error) {

@@ -71,7 +71,7 @@ func (x *Tx) PutPasswordHash(id chat.UserID, hash string) error {
 	return putNoun(x, bUser, key, &storedPassword{User: *u, PasswordHash: hash}, passwordFields)
 }
 
-// DeleteUser removes a person with their password, Tokens, Sessions, login codes and push subscriptions, and gives the ids of the Tokens and Sessions. What
+// DeleteUser removes a person with their password, Tokens, Sessions, login codes, push subscriptions and sign-ins at MCP servers, and gives the ids of the Tokens and Sessions. What
 // else is theirs must be gone already, but for their usage.
 func (x *Tx) DeleteUser(id chat.UserID) (credentials []string, err error) {
 	key, err := idKey(id)
@@ -99,6 +99,9 @@ func (x *Tx) DeleteUser(id chat.UserID) (credentials []string, err error) {
 		if _, err := x.DeletePushSubscription(id, p.ID); err != nil {
 			return nil, err
 		}
+	}
+	if err := x.deleteMCPSignIns(id); err != nil {
+		return nil, err
 	}
 	_, err = deleteNoun(x, bUser, key)
 	return credentials, err

@@ -15,7 +15,12 @@ import (
 // maxMetadata bounds a document of an authorisation server.
 const maxMetadata = 256 << 10
 
-type endpoints struct{ Auth, Token string }
+// endpoints are where people sign in, where tokens come from, and where clients are registered ("" for nowhere); Methods are the ways in
+// which a client may say who it is.
+type endpoints struct {
+	Auth, Token, Register string
+	Methods               []string
+}
 
 // discover asks a server where people sign in: its own metadata names the authorisation server, whose metadata names the addresses. A server
 // without metadata is taken for its own authorisation server.
@@ -40,9 +45,11 @@ func (r *Room) discover(ctx context.Context, address string) (endpoints, error) 
 	}
 	for _, at := range append(wellKnown(from, "oauth-authorization-server"), wellKnown(from, "openid-configuration")...) {
 		var found struct {
-			Issuer string `json:"issuer"`
-			Auth   string `json:"authorization_endpoint"`
-			Token  string `json:"token_endpoint"`
+			Issuer   string   `json:"issuer"`
+			Auth     string   `json:"authorization_endpoint"`
+			Token    string   `json:"token_endpoint"`
+			Register string   `json:"registration_endpoint"`
+			Methods  []string `json:"token_endpoint_auth_methods_supported"`
 		}
 		if r.metadata(ctx, at, &found) != nil || found.Auth == "" || found.Token == "" {
 			continue
@@ -51,7 +58,7 @@ func (r *Room) discover(ctx context.Context, address string) (endpoints, error) 
 		if strings.TrimRight(found.Issuer, "/") != strings.TrimRight(issuer, "/") {
 			continue
 		}
-		return endpoints{Auth: found.Auth, Token: found.Token}, nil
+		return endpoints{Auth: found.Auth, Token: found.Token, Register: found.Register, Methods: found.Methods}, nil
 	}
 	return endpoints{}, noSignIn("Enter the two addresses of the sign-in in the settings of the server.")
 }

@@ -8,7 +8,9 @@
 // Secrets (client secret, key, headers, people's sign-ins) are sealed beside the record under a name of record and field. They are never given
 // back, and do not follow a server to another host.
 //
-// Sign-ins are OAuth 2 with PKCE, per person: Connect begins one, Finish ends it for whoever holds its cookie. The protocol of MCP itself
+// Sign-ins are OAuth 2 with PKCE, per person: Connect begins one, Finish ends it for whoever holds its cookie, also after a restart. Where no
+// client id is configured and the authorisation server takes registrations (RFC 7591) the appliance registers itself, once for each address
+// that people reach it at. The protocol of MCP itself
 // stands elsewhere; this room talks to authorisation servers only.
 package mcp
 

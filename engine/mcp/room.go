@@ -33,8 +33,8 @@ type Options struct {
 
 // Room holds the MCP servers of one store.
 type Room struct {
-	o       Options
-	pending pending
+	o Options
+	// refresh has one caller at a time renew a sign-in, or register.
 	refresh singleflight.Group
 }
 
@@ -49,7 +49,7 @@ func New(o Options) *Room {
 	if o.Known == nil {
 		o.Known = func(chat.Secret) {}
 	}
-	return &Room{o: o, pending: pending{now: o.Now}}
+	return &Room{o: o}
 }
 
 // ListInput asks for the servers that somebody may see.

@@ -13,6 +13,8 @@ const (
 	fieldClientSecret = "oauth2_client_secret"
 	fieldAPIKey       = "api_key_value"
 	fieldHeaders      = "custom_headers"
+	// fieldClients are the clients that authorisation servers made for this appliance.
+	fieldClients = "oauth2_clients"
 )
 
 // putSecret seals a secret under the name of its record and field; an unset one is removed.
@@ -74,7 +76,7 @@ func dropSecrets(tx *kv.Tx, before, after *chat.MCPServer) error {
 		}
 		return nil
 	}
-	if err := drop(chat.MCPAuthOAuth2, fieldClientSecret, "user/"); err != nil {
+	if err := drop(chat.MCPAuthOAuth2, fieldClientSecret, fieldClients, "user/"); err != nil {
 		return err
 	}
 	if err := drop(chat.MCPAuthAPIKey, fieldAPIKey); err != nil {

@@ -19,12 +19,13 @@ const (
 	refreshTime = 30 * time.Second
 )
 
-// token is a person's sign-in as it is sealed. Endpoint is where it is refreshed.
+// token is a person's sign-in as it is sealed. Endpoint is where it is refreshed, Client who asked for it.
 type token struct {
 	Access   string    `json:"access"`
 	Refresh  string    `json:"refresh,omitempty"`
 	Until    time.Time `json:"until,omitzero"`
 	Endpoint string    `json:"endpoint"`
+	Client   string    `json:"client,omitempty"`
 }
 
 func (t token) fresh(now time.Time) bool {
@@ -33,7 +34,7 @@ func (t token) fresh(now time.Time) bool {
 
 // tokenOf takes what an authorisation server gave; it may keep the old refresh token by not naming one.
 func tokenOf(got *oauth2.Token, old token) token {
-	t := token{Access: got.AccessToken, Refresh: got.RefreshToken, Until: got.Expiry.UTC(), Endpoint: old.Endpoint}
+	t := token{Access: got.AccessToken, Refresh: got.RefreshToken, Until: got.Expiry.UTC(), Endpoint: old.Endpoint, Client: old.Client}
 	if t.Refresh == "" {
 		t.Refresh = old.Refresh
 	}
@@ -96,11 +97,10 @@ func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID
 	if t.Refresh == "" {
 		return token{}, r.signedOut(ctx, s, user)
 	}
-	config, err := r.config(ctx, s.ID)
+	config, err := r.config(ctx, s.ID, asking{Client: t.Client, Token: t.Endpoint})
 	if err != nil {
 		return token{}, err
 	}
-	config.Endpoint.TokenURL = t.Endpoint
 	got, err := config.TokenSource(r.reaching(ctx), &oauth2.Token{RefreshToken: t.Refresh}).Token()
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {

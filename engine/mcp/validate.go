@@ -87,7 +87,8 @@ func validateAuth(s *chat.MCPServer, has map[string]bool) []chat.Validation {
 	switch s.AuthType {
 	case chat.MCPAuthNone:
 	case chat.MCPAuthOAuth2:
-		if s.OAuth2ClientID == "" || len(s.OAuth2ClientID) > maxText || !oneLine(s.OAuth2ClientID) {
+		// Where the server is asked where to sign in, it may register this appliance, too.
+		if s.OAuth2ClientID == "" && s.OAuth2AuthURL != "" || len(s.OAuth2ClientID) > maxText || !oneLine(s.OAuth2ClientID) {
 			bad("oauth2_client_id", "name the client that is registered at the authorisation server")
 		}
 		// Without both the server itself is asked where to sign in.

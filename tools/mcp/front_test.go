@@ -211,7 +211,7 @@ func checkPatch(t *testing.T, a *apitest.Appliance, oauth, key chat.MCPServerID)
 		t.Errorf("the same slug twice: %v", err)
 	}
 	_, err := a.Client.CreateMCPServer(t.Context(), client.MCPServerFields{Slug: ptr("Not Good"), URL: ptr("ftp://me@x"), AuthType: ptr(chat.MCPAuthOAuth2),
-		Transport: ptr("pigeon"), Availability: ptr("maybe"), Icon: ptr("https://x/y.png")})
+		Transport: ptr("pigeon"), Availability: ptr("maybe"), Icon: ptr("https://x/y.png"), OAuth2AuthURL: ptr("ftp://x")})
 	var e *chat.Error
 	if !errors.As(err, &e) || len(e.Validations) < 6 {
 		t.Errorf("many wrong fields: %v, %+v", err, e)
