@@ -161,7 +161,11 @@ func (s *Site) testMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	test := view.MCPTest{Done: true, OK: got.OK, Reason: got.Reason, Notes: got.Notes}
 	if got.OK {
-		test.Words = fmt.Sprintf("%s has %s; it took %.1f s.", got.Name, countOf(len(got.Tools), "tool", "tools"), got.Took.Seconds())
+		name := strings.TrimSpace(got.Name)
+		if name == "" {
+			name = "It"
+		}
+		test.Words = fmt.Sprintf("%s has %s; it took %.1f s.", name, countOf(len(got.Tools), "tool", "tools"), got.Took.Seconds())
 	}
 	s.mcpItem(w, r, id, func(v *view.MCPServer) { v.Test = test })
 }
