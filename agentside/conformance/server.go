@@ -88,8 +88,9 @@ func runServers(t *testing.T, s Stand) {
 		}
 	}
 	s.put(t, ".mcp.json", strings.Replace(serverConfig, "tools.example.org", "other.example.org", 1))
-	again := Await(t, s.Servers, "an edited entry asks again", func(m map[string]chat.Server) bool { return !m["good"].Approved })["good"]
-	if again.Before == nil || again.Before.URL != "https://tools.example.org/mcp" || again.Hash == good.Hash {
+	// A file that is being written may be read when it is empty.
+	again := Await(t, s.Servers, "an edited entry asks again", func(m map[string]chat.Server) bool { return m["good"].Before != nil })["good"]
+	if again.Approved || again.Before.URL != "https://tools.example.org/mcp" || again.Hash == good.Hash {
 		t.Errorf("%+v", again)
 	}
 	if _, err := s.Servers.Call(t.Context(), "good", "hello", []byte(`{}`)); kindOf(err) != chat.KindUnavailable {
