@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +61,30 @@ func TestE2EPromptIsReused(t *testing.T) {
 		if i > 0 && share < reused {
 			t.Errorf("step %d computes %.1f %% of its prompt anew", i+1, 100*(1-share))
 		}
+		if i > 0 {
+			p.continues(steps[i-1], step)
+		}
+	}
+}
+
+// continues compares the requests themselves, whose counts are exact: one begins with the other byte for byte, and the tokens of the earlier one are
+// nearly all of the later one's.
+func (p *prompts) continues(before, after prompted) {
+	p.t.Helper()
+	var a, b struct {
+		Messages, Tools []json.RawMessage
+	}
+	if err := errors.Join(json.Unmarshal(before.body, &a), json.Unmarshal(after.body, &b)); err != nil {
+		p.t.Fatal(err)
+	}
+	same := func(x, y []json.RawMessage) bool {
+		return len(x) <= len(y) && slices.EqualFunc(x, y[:len(x)], func(m, n json.RawMessage) bool { return bytes.Equal(m, n) })
+	}
+	if !same(a.Messages, b.Messages) || !same(a.Tools, b.Tools) || len(a.Tools) != len(b.Tools) {
+		p.t.Error("a request does not begin with the one before it")
+	}
+	if share := float64(before.tokens) / float64(after.tokens); share < reused || share > 1 {
+		p.t.Errorf("%d of %d prompt tokens stood in the request before: %.1f %%", before.tokens, after.tokens, 100*share)
 	}
 }
 
