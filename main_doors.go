@@ -112,6 +112,7 @@ func (r rooms) routes(o serveOptions, guard *account.Guard, log *slog.Logger, ad
 		Audit:         forPages.Audit,
 		Keys:          forPages.Keys,
 		Outbound:      forPages.Outbound,
+		Notices:       forPages.Notices,
 		Contexts:      forPages.Contexts,
 		MCP:           forPages.MCP,
 		FinishSignIn:  r.outside.mcp.Finish,

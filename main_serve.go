@@ -299,7 +299,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	if level, reason := box.Level(); reason != "" {
 		log.Info("commands are not fully confined", chat.LogLevel, level, chat.LogReason, reason)
 	}
-	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Beside: o.reach.beside, MayCall: o.live.mayClone, ContextRoots: o.reach.turns.contextRoots, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
+	places, err := agentside.New(ctx, agentside.Options{Data: o.data, State: o.data, Beside: o.reach.beside, MayCall: o.live.mayClone, ContextRoots: o.reach.turns.contextRoots, MaxRuntime: o.reach.turns.maxRuntime, Resolved: resolveMeter(metrics), Sandbox: box, Log: log,
 		Dial: dialServers(o.live.outbound.Client(outbound.Purpose{Name: "MCP server of a workspace", Stream: true}))})
 	if err != nil {
 		return err

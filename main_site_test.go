@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +50,25 @@ func TestWhatTheSiteSaysReachesThoseWhoAct(t *testing.T) {
 	store.FixSite(map[string]json.RawMessage{site.BehaviourKey: []byte(`{"running_turns":3,"process_max_runtime_ms":7000}`)})
 	if err := b.room.Retell(t.Context()); err != nil || b.maxRuntime() != 7*time.Second || !reflect.DeepEqual(turns, []int{2, 0, 3}) {
 		t.Errorf("what the file says is %s, %v, %v", b.maxRuntime(), turns, err)
+	}
+}
+
+// TestTheSiteBoundsAllCommands: not only those of models, the setup of a template as well.
+func TestTheSiteBoundsAllCommands(t *testing.T) {
+	a := serveNow(t, launch{})
+	a.must("PUT", "/api/v1/chats/config/behaviour", map[string]any{"process_max_runtime_ms": 1000}, nil)
+	var template, made struct{ ID string }
+	a.must("POST", "/api/v1/templates", map[string]any{"name": "slow", "kind": "directory", "source": t.TempDir(), "setup": "echo begun; exec sleep 600"}, &template)
+	a.must("POST", "/api/v1/workspaces", map[string]any{"template_id": template.ID}, &made)
+	var now struct {
+		State    string
+		SetupLog string `json:"setup_log"`
+	}
+	eventually(t, time.Minute, "the setup to be ended", func() bool {
+		a.must("GET", "/api/v1/workspaces/"+made.ID, nil, &now)
+		return now.State == "setup_failed"
+	})
+	if !strings.Contains(now.SetupLog, "begun") || !strings.Contains(now.SetupLog, "It ran longer than the 1s it was given") {
+		t.Errorf("%+v", now)
 	}
 }

@@ -62,6 +62,7 @@ func (c *checker) nouns() error {
 		c.mcpServers(),
 		c.outbound(),
 		c.pushes(),
+		c.notices(),
 		c.audits(),
 		c.each(bSite, c.siteValue),
 		c.uploads(),

@@ -58,7 +58,7 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutEnrolment(&chat.AgentEnrolment{Hash: chat.Hash(hash)}),
 			tx.PutModelConfig(&chat.ModelConfig{ID: newID[chat.ModelConfigID]()}),
 			tx.PutSite("name", "value"), tx.AppendAudit(chat.Audit{Action: "first"}), tx.AppendAudit(chat.Audit{Action: "second"}),
-			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}),
+			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}), tx.AddNotice(owner, &chat.KeptNotice{Number: 7, Title: "t"}),
 		)
 	})
 	update(t, s, func(tx *Tx) error {

@@ -59,8 +59,9 @@ const (
 	bChatRules   bucket = 40 // root chat 16                  JSON RuleSet; the permission rules of a family
 	bSpaceRules  bucket = 41 // workspace 16                  JSON RuleSet
 	bOwed        bucket = 42 // chat 16                       JSON OwedNotice
+	bNotice      bucket = 43 // user 16 | number 8            JSON KeptNotice; the newest of a person
 
-	lastBucket = bOwed
+	lastBucket = bNotice
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -72,7 +73,7 @@ var bucketNames = [lastBucket + 1]string{
 	bMCPServer: "mcpserver", bMCPPins: "mcppins",
 	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push", bChatRules: "chatrules", bSpaceRules: "spacerules",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
-	bAudit: "audit", bOwed: "owed",
+	bAudit: "audit", bOwed: "owed", bNotice: "notice",
 }
 
 func (b bucket) String() string { return bucketNames[b] }

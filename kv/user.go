@@ -71,7 +71,7 @@ func (x *Tx) PutPasswordHash(id chat.UserID, hash string) error {
 	return putNoun(x, bUser, key, &storedPassword{User: *u, PasswordHash: hash}, passwordFields)
 }
 
-// DeleteUser removes a person with their password, Tokens, Sessions, login codes, push subscriptions and sign-ins at MCP servers, and gives the ids of the Tokens and Sessions. What
+// DeleteUser removes a person with their password, Tokens, Sessions, login codes, push subscriptions, Notices and sign-ins at MCP servers, and gives the ids of the Tokens and Sessions. What
 // else is theirs must be gone already, but for their usage.
 func (x *Tx) DeleteUser(id chat.UserID) (credentials []string, err error) {
 	key, err := idKey(id)
@@ -101,6 +101,9 @@ func (x *Tx) DeleteUser(id chat.UserID) (credentials []string, err error) {
 		}
 	}
 	if err := x.deleteMCPSignIns(id); err != nil {
+		return nil, err
+	}
+	if err := x.trimNotices(id, 0); err != nil {
 		return nil, err
 	}
 	_, err = deleteNoun(x, bUser, key)

@@ -24,6 +24,9 @@ type User struct {
 	CompactionThresholds map[ModelConfigID]int `json:"compaction_thresholds,omitempty"`
 	// ContextRefresh is what their Chats do when the context of the Workspace changes: RefreshManual ("" too) or RefreshAuto.
 	ContextRefresh string `json:"context_refresh,omitempty"`
+	// NoticesRead is the number of the newest Notice that they have read; MutedNotices are kinds that they do not want to be told of.
+	NoticesRead  int64        `json:"notices_read,omitempty"`
+	MutedNotices []NoticeKind `json:"muted_notices,omitempty"`
 }
 
 // Threshold is the person's own compaction threshold for a Model config, nil for none.

@@ -1,5 +1,7 @@
 package chat
 
+import "time"
+
 // NoticeKind says why a person may want to look.
 type NoticeKind string
 
@@ -34,4 +36,18 @@ func (n Notice) URL() string {
 		return "/notifications"
 	}
 	return "/chats/" + string(n.Chat)
+}
+
+// NoticeKinds are those that a person can hear of, or not.
+var NoticeKinds = []NoticeKind{NoticeFinished, NoticeFailed, NoticeActionRequired}
+
+// KeptNotice is a Notice as it is kept for its person.
+type KeptNotice struct {
+	// Number grows with time, over restarts too.
+	Number int64      `json:"number"`
+	At     time.Time  `json:"at"`
+	Chat   ID         `json:"chat"`
+	Kind   NoticeKind `json:"kind"`
+	Title  string     `json:"title"`
+	Body   string     `json:"body"`
 }

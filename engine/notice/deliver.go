@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,7 +47,7 @@ func (r *Room) deliver(ctx context.Context, n chat.Notice) {
 	var all []*chat.PushSubscription
 	err := r.far.Store.View(ctx, func(tx *kv.Tx) error {
 		u, found, err := tx.User(n.User)
-		if err != nil || !found || u.Disabled {
+		if err != nil || !found || u.Disabled || slices.Contains(u.MutedNotices, n.Kind) {
 			return err
 		}
 		all, err = tx.PushSubscriptions(n.User)

@@ -48,6 +48,8 @@ type Far struct {
 type far struct {
 	Far
 	jobs chan chat.Notice
+	// unwritten is touched when a Notice is to be written.
+	unwritten chan struct{}
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -64,7 +66,9 @@ func (r *Room) Reach(o Far) {
 		o.Now = time.Now
 	}
 	ctx, end := context.WithCancel(context.Background())
-	r.far = &far{Far: o, jobs: make(chan chat.Notice, maxWaiting), end: end}
+	r.goOn(ctx, o)
+	r.far = &far{Far: o, jobs: make(chan chat.Notice, maxWaiting), unwritten: make(chan struct{}, 1), end: end}
+	r.far.done.Go(func() { r.keepAll(ctx) })
 	for range senders {
 		r.far.done.Go(func() { r.deliverAll(ctx) })
 	}

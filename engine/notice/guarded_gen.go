@@ -30,9 +30,29 @@ func (g *Guarded) Follow(ctx context.Context, p chat.Principal, in FollowInput) 
 	return account.Run(ctx, g.guard, "notice.Follow", policyFollow, p, in, g.room.Follow)
 }
 
+// List is Room.List under policyList.
+func (g *Guarded) List(ctx context.Context, p chat.Principal, in ListInput) (Listed, error) {
+	return account.Run(ctx, g.guard, "notice.List", policyList, p, in, g.room.List)
+}
+
+// Mute is Room.Mute under policyMute.
+func (g *Guarded) Mute(ctx context.Context, p chat.Principal, in MuteInput) (Done, error) {
+	return account.Run(ctx, g.guard, "notice.Mute", policyMute, p, in, g.room.Mute)
+}
+
+// Muted is Room.Muted under policyMuted.
+func (g *Guarded) Muted(ctx context.Context, p chat.Principal, in MutedInput) ([]chat.NoticeKind, error) {
+	return account.Run(ctx, g.guard, "notice.Muted", policyMuted, p, in, g.room.Muted)
+}
+
 // Reached is Room.Reached under policyReached.
 func (g *Guarded) Reached(ctx context.Context, p chat.Principal, in ReachedInput) (Reached, error) {
 	return account.Run(ctx, g.guard, "notice.Reached", policyReached, p, in, g.room.Reached)
+}
+
+// Read is Room.Read under policyRead.
+func (g *Guarded) Read(ctx context.Context, p chat.Principal, in ReadInput) (Done, error) {
+	return account.Run(ctx, g.guard, "notice.Read", policyRead, p, in, g.room.Read)
 }
 
 // Remove is Room.Remove under policyRemove.

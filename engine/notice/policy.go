@@ -6,6 +6,10 @@ import "holdfast/engine/account"
 var (
 	policyFollow    = account.Anyone[FollowInput]()
 	policySince     = account.Anyone[SinceInput]()
+	policyList      = account.Anyone[ListInput]()
+	policyMuted     = account.Anyone[MutedInput]()
+	policyRead      = account.AnyoneWrites[ReadInput]()
+	policyMute      = account.AnyoneWrites[MuteInput]()
 	policyReached   = account.Anyone[ReachedInput]()
 	policySubscribe = account.AnyoneWrites[SubscribeInput]()
 	policyAddHook   = account.AnyoneWrites[AddHookInput]()

@@ -24,6 +24,8 @@ type Room struct {
 	// last is the newest number given; numbers grow over restarts, too.
 	last   int64
 	people map[chat.UserID]*person
+	// unwritten are not in the store yet.
+	unwritten []Kept
 }
 
 // person is who has Notices or listens for them.
@@ -52,7 +54,9 @@ func (r *Room) Post(n chat.Notice) {
 	defer r.mu.Unlock()
 	p := r.personLocked(n.User)
 	r.last++
-	p.kept = append(p.kept, Kept{Seq: r.last, At: time.Now().UTC(), Notice: n})
+	k := Kept{Seq: r.last, At: time.Now().UTC(), Notice: n}
+	r.keepLocked(k)
+	p.kept = append(p.kept, k)
 	if over := len(p.kept) - keptNotices; over > 0 {
 		p.kept = slices.Delete(p.kept, 0, over)
 	}
@@ -104,15 +108,24 @@ func (r *Room) Follow(_ context.Context, p chat.Principal, _ FollowInput) (Watch
 // SinceInput asks for what came behind a number.
 type SinceInput struct{ After int64 }
 
-// Since gives the principal's Notices behind a number, oldest first, as far as they are kept.
-func (r *Room) Since(_ context.Context, p chat.Principal, in SinceInput) ([]Kept, error) {
+// Since gives the principal's Notices behind a number, oldest first, as far as they are in memory and of kinds that they want to be told of.
+func (r *Room) Since(ctx context.Context, p chat.Principal, in SinceInput) ([]Kept, error) {
+	out := r.since(p.UserID, in.After)
+	if r.far == nil || len(out) == 0 {
+		return out, nil
+	}
+	muted, err := r.Muted(ctx, p, MutedInput{})
+	return slices.DeleteFunc(out, func(k Kept) bool { return slices.Contains(muted, k.Notice.Kind) }), err
+}
+
+func (r *Room) since(id chat.UserID, after int64) []Kept {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []Kept
-	for _, k := range r.personLocked(p.UserID).kept {
-		if k.Seq > in.After {
+	for _, k := range r.personLocked(id).kept {
+		if k.Seq > after {
 			out = append(out, k)
 		}
 	}
-	return out, nil
+	return out
 }

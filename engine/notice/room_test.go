@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
+	"holdfast/kv"
 )
 
 func TestNoticesReachTheirPersonAlone(t *testing.T) {
@@ -39,5 +40,63 @@ func TestNoticesReachTheirPersonAlone(t *testing.T) {
 	}
 	if later := New(metric.New(), time.Now().Add(time.Second)); later.last <= all[0].Seq {
 		t.Error("numbers begin anew after a restart")
+	}
+}
+
+// TestNoticesAreKept: what was told is there after a restart, and a person who does not want to hear of a kind is not told of it.
+func TestNoticesAreKept(t *testing.T) {
+	r := newRig(t, chat.OutboundOpen)
+	b := newBrowser(t)
+	b.subscribe(t, r, "/one")
+	c := &chat.Chat{ID: "0190a000-0000-7000-8000-00000000c0c1", RootID: "0190a000-0000-7000-8000-00000000c0c1", OwnerID: me.UserID, State: chat.Waiting}
+	if err := r.store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutChat(c) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Mute(t.Context(), me, MuteInput{Kinds: []chat.NoticeKind{chat.NoticeFinished, chat.NoticeFinished}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Mute(t.Context(), me, MuteInput{Kinds: []chat.NoticeKind{chat.NoticeTest}}); kind(err) != chat.KindInvalid {
+		t.Errorf("%v", err)
+	}
+	r.Post(chat.Notice{User: me.UserID, Chat: c.ID, Kind: chat.NoticeFinished, Title: "quiet"})
+	r.Post(chat.Notice{User: me.UserID, Chat: c.ID, Kind: chat.NoticeFailed, Title: "loud"})
+	if m := b.open(t, (<-r.push.got).body); m.Title != "loud" {
+		t.Errorf("%+v", m)
+	}
+	since, err := r.Since(t.Context(), me, SinceInput{})
+	if err != nil || len(since) != 1 || since[0].Notice.Title != "loud" {
+		t.Errorf("%+v, %v", since, err)
+	}
+	for range keptStored + 20 {
+		r.Post(chat.Notice{User: me.UserID, Chat: c.ID, Kind: chat.NoticeFinished, Title: "many"})
+	}
+	check := func(r *Room) {
+		t.Helper()
+		l, err := r.List(t.Context(), me, ListInput{Limit: 200})
+		if err != nil || len(l.Notices) != keptStored || l.HasMore || l.Unread != keptStored || l.Notices[0].Number <= l.Notices[1].Number {
+			t.Fatalf("%d notices, more %v, unread %d, %v", len(l.Notices), l.HasMore, l.Unread, err)
+		}
+		up, err := r.List(t.Context(), me, ListInput{After: l.Notices[5].Number, Before: l.Notices[1].Number, Ascending: true, Limit: 2})
+		if err != nil || len(up.Notices) != 2 || up.Notices[0].Number != l.Notices[4].Number || !up.HasMore {
+			t.Errorf("%+v, %v", up, err)
+		}
+	}
+	check(r.Room)
+	r.Close()
+	again := New(metric.New(), time.Now())
+	again.Reach(r.far.Far)
+	defer again.Close()
+	check(again)
+	newest, err := again.List(t.Context(), me, ListInput{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, upTo := range []int64{newest.Notices[0].Number, 1} {
+		if _, err := again.Read(t.Context(), me, ReadInput{UpTo: upTo}); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := again.List(t.Context(), me, ListInput{Limit: 1}); err != nil || l.Unread != 0 {
+			t.Errorf("%d unread after %d, %v", l.Unread, upTo, err)
+		}
 	}
 }

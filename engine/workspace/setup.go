@@ -80,6 +80,8 @@ func ended(out chat.ProcessOutput, why error) error {
 	switch {
 	case why != nil:
 		return why
+	case out.Error != "":
+		return fmt.Errorf("setup: %s", out.Error)
 	case out.Signal != "":
 		return fmt.Errorf("setup was ended by %s", out.Signal)
 	case out.ExitCode != 0:

@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/health"
 	"holdfast/engine/mcp"
 	"holdfast/engine/model"
+	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/rule"
 	"holdfast/engine/runlog"
@@ -44,6 +45,7 @@ type Options struct {
 	Audit      *audit.Guarded
 	Keys       *seal.Guarded
 	Outbound   *outbound.Guarded
+	Notices    *notice.Guarded
 	Contexts   *snapshot.Guarded
 	MCP        *mcp.Guarded
 	// FinishSignIn ends a sign-in at an MCP server, for whoever holds its cookie.
@@ -74,7 +76,7 @@ func New(o Options) *API {
 	}
 	a := &API{o: o}
 	for _, list := range [][]endpoint{a.chatEndpoints(), a.messageEndpoints(), a.transcriptEndpoints(), a.fileEndpoints(), a.modelEndpoints(), a.modelServerEndpoints(),
-		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.mcpEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.auditEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints()} {
+		a.workspaceEndpoints(), a.templateEndpoints(), a.contextEndpoints(), a.agentEndpoints(), a.mcpEndpoints(), a.usageEndpoints(), a.siteEndpoints(), a.runEndpoints(), a.healthEndpoints(), a.auditEndpoints(), a.accountEndpoints(), a.userEndpoints(), a.systemEndpoints(), a.outboundEndpoints(), a.notificationEndpoints()} {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.endpoints = append(a.endpoints, a.ruleEndpoints()...)

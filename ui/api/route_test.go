@@ -63,6 +63,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	checkWorkspaces(t, take)
 	checkAgents(t, a, take)
 	checkOutbound(take)
+	checkNotifications(t, take)
 	checkMCP(t, a, d, take)
 	checkContext(t, a, take)
 	checkServers(t, a, take)

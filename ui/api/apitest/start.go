@@ -26,6 +26,7 @@ import (
 	"holdfast/engine/mcp"
 	"holdfast/engine/metric"
 	"holdfast/engine/model"
+	"holdfast/engine/notice"
 	"holdfast/engine/ollama"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/engine/openai"
@@ -102,6 +103,7 @@ type parts struct {
 	spaces  *workspace.Room
 	runs    *runlog.Room
 	out     *outbound.Room
+	told    *notice.Room
 	mcp     *mcp.Room
 	running *scripted.Running
 	server  *http.Server
@@ -154,8 +156,9 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.parts.out, err = outbound.New(t.Context(), outbound.Options{Store: a.Store, Log: o.Log, Metric: a.Metrics})
 	must(t, err)
 	source := a.mcpServers(t, o)
+	a.parts.told = notice.New(a.Metrics, time.Now())
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, Servers: source, FoundTools: models.FoundTools, Configs: model.Resolve,
-		Committed: a.parts.search.Committed, Forget: runs.Forget,
+		Committed: a.parts.search.Committed, Forget: runs.Forget, Notify: a.parts.told.Post,
 		Workspaces: spaces.Open, Spaces: spaces, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.parts.places.OnChange(a.Engine.Changed)
 	a.Contexts = snapshot.New(snapshot.Options{Store: a.Store, Open: spaces.Open, Window: engine.Window(model.Resolve), Log: o.Log})
@@ -163,6 +166,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	a.parts.places.PushTo(a.Contexts)
 	a.account.OwnChats(account.Chats{Stop: a.Engine.StopPerson, Delete: a.Engine.DeletePerson})
 	a.parts.key = allowOthers(t, a.Dir, models, a.parts.out.Client(outbound.Purpose{Name: "model", Declared: true, Stream: true}))
+	a.reach(o)
 	if !o.Judged {
 		must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutSite(site.ClassifierKey, chat.ClassifierConfig{}) }))
 	}
@@ -210,7 +214,7 @@ func (a *Appliance) serve(t testing.TB, o Options, models *model.Room, spaces *w
 	records := audit.New(a.Store, o.Log)
 	guard.AuditTo(records.Note)
 	routes := api.New(api.Options{Chats: engine.NewGuarded(a.Engine, guard), Account: account.NewGuarded(a.account, guard),
-		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Rules: rule.NewGuarded(rule.New(a.Store, spaces.Open), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), MCP: mcp.NewGuarded(a.parts.mcp, guard), FinishSignIn: a.parts.mcp.Finish, Log: o.Log, Version: "test",
+		Search: search.NewGuarded(a.parts.search, guard), Models: model.NewGuarded(models, guard), Workspaces: workspace.NewGuarded(spaces, guard), Agents: agent.NewGuarded(a.agents(), guard), Usage: usage.NewGuarded(a.Usage, guard), Settings: site.NewGuarded(site.New(a.Store), guard), Rules: rule.NewGuarded(rule.New(a.Store, spaces.Open), guard), Files: file.NewGuarded(file.New(a.Store, nil), guard), Runs: runlog.NewGuarded(a.parts.runs, guard), Health: health.NewGuarded(health.New(a.Store), guard), Audit: audit.NewGuarded(records, guard), Keys: seal.NewGuarded(seal.NewRoom(a.parts.key, a.Dir, a.Store), guard), Outbound: outbound.NewGuarded(a.parts.out, guard), Notices: notice.NewGuarded(a.parts.told, guard), Contexts: snapshot.NewGuarded(a.Contexts, guard), MCP: mcp.NewGuarded(a.parts.mcp, guard), FinishSignIn: a.parts.mcp.Finish, Log: o.Log, Version: "test",
 		Store: a.Store.State, URL: a.URL, Keepalive: o.Keepalive}).Routes()
 	g, err := gate.New(gate.Options{Account: a.account, Metrics: a.Metrics, Log: o.Log, Addresses: addresses}, routes...)
 	must(t, err)
@@ -262,6 +266,7 @@ func (a *Appliance) Stop(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	err := a.Engine.Close(ctx)
+	a.parts.told.Close()
 	if a.parts.spaces != nil {
 		a.parts.spaces.Close()
 	}

@@ -1,0 +1,145 @@
+package notice
+
+import (
+	"context"
+	"slices"
+
+	"holdfast/engine/chat"
+	"holdfast/kv"
+)
+
+// ListInput asks for at most Limit of the principal's Notices between two numbers, the newest first if not Ascending. 0 is no bound.
+type ListInput struct {
+	Before, After int64
+	Ascending     bool
+	Limit         int
+}
+
+// Listed are Notices of a person.
+type Listed struct {
+	Notices []*chat.KeptNotice
+	HasMore bool
+	// Read is the number of the newest that was read; Unread counts those behind it, of all that are kept.
+	Read   int64
+	Unread int
+}
+
+// List gives the principal's Notices; those of Chats that are gone are gone with them.
+func (r *Room) List(ctx context.Context, p chat.Principal, in ListInput) (Listed, error) {
+	// First what is not written: what is written in between is there twice, and not never.
+	fresh := r.waiting()
+	var all []*chat.KeptNotice
+	var out Listed
+	err := r.far.Store.View(ctx, func(tx *kv.Tx) (err error) {
+		u, found, err := tx.User(p.UserID)
+		if err != nil || !found {
+			return err
+		}
+		out.Read = u.NoticesRead
+		if all, err = tx.Notices(p.UserID); err != nil {
+			return err
+		}
+		for _, k := range fresh {
+			if k.Notice.User == p.UserID && (len(all) == 0 || all[len(all)-1].Number < k.Seq) {
+				all = append(all, stored(k))
+			}
+		}
+		all, err = ofLiving(tx, all[max(0, len(all)-keptStored):])
+		return err
+	})
+	if err != nil {
+		return Listed{}, err
+	}
+	for _, n := range all {
+		if n.Number > out.Read {
+			out.Unread++
+		}
+	}
+	all = slices.DeleteFunc(all, func(n *chat.KeptNotice) bool { return n.Number <= in.After || in.Before > 0 && n.Number >= in.Before })
+	if !in.Ascending {
+		slices.Reverse(all)
+	}
+	if out.HasMore = len(all) > in.Limit; out.HasMore {
+		all = all[:in.Limit]
+	}
+	out.Notices = all
+	return out, nil
+}
+
+// ofLiving leaves out Notices whose Chat was deleted.
+func ofLiving(tx *kv.Tx, all []*chat.KeptNotice) ([]*chat.KeptNotice, error) {
+	there := map[chat.ID]bool{}
+	var out []*chat.KeptNotice
+	for _, n := range all {
+		is, asked := there[n.Chat]
+		if !asked {
+			_, found, err := tx.Chat(n.Chat)
+			if err != nil {
+				return nil, err
+			}
+			is, there[n.Chat] = found, found
+		}
+		if is {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+// ReadInput names the newest Notice that was read.
+type ReadInput struct{ UpTo int64 }
+
+// Read marks the principal's Notices up to a number as read. A smaller number than before changes nothing.
+func (r *Room) Read(ctx context.Context, p chat.Principal, in ReadInput) (Done, error) {
+	if in.UpTo < 0 {
+		return Done{}, chat.Invalid("up_to", "the id of a notification")
+	}
+	r.mu.Lock()
+	upTo := min(in.UpTo, r.last)
+	r.mu.Unlock()
+	return Done{}, r.changeUser(ctx, p, func(u *chat.User) { u.NoticesRead = max(u.NoticesRead, upTo) })
+}
+
+// MutedInput asks for the kinds that the principal is not told of.
+type MutedInput struct{}
+
+// Muted gives the kinds of Notices that the principal is not told of.
+func (r *Room) Muted(ctx context.Context, p chat.Principal, _ MutedInput) ([]chat.NoticeKind, error) {
+	var out []chat.NoticeKind
+	err := r.far.Store.View(ctx, func(tx *kv.Tx) error {
+		u, found, err := tx.User(p.UserID)
+		if found {
+			out = slices.Clone(u.MutedNotices)
+		}
+		return err
+	})
+	return out, err
+}
+
+// MuteInput are all kinds that the principal does not want to be told of.
+type MuteInput struct{ Kinds []chat.NoticeKind }
+
+// Mute says which kinds of Notices the principal is not told of: neither by a page nor by what they have subscribed. They are listed all the same.
+func (r *Room) Mute(ctx context.Context, p chat.Principal, in MuteInput) (Done, error) {
+	for _, k := range in.Kinds {
+		if !slices.Contains(chat.NoticeKinds, k) {
+			return Done{}, chat.Invalid("kinds", "must be finished, failed or action_required")
+		}
+	}
+	kinds := slices.Compact(slices.Sorted(slices.Values(in.Kinds)))
+	return Done{}, r.changeUser(ctx, p, func(u *chat.User) { u.MutedNotices = kinds })
+}
+
+func (r *Room) changeUser(ctx context.Context, p chat.Principal, change func(*chat.User)) error {
+	return r.far.Store.Update(ctx, func(tx *kv.Tx) error {
+		u, found, err := tx.User(p.UserID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return chat.NotFound("user")
+		}
+		change(u)
+		return tx.PutUser(u)
+	})
+}
