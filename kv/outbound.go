@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"time"
 
 	"holdfast/engine/chat"
 )
@@ -35,6 +36,20 @@ func (x *Tx) CountOutbound(n int64, change func(*chat.OutboundEntry)) (bool, err
 // Outbound gives the ledger, oldest first.
 func (x *Tx) Outbound() ([]*chat.OutboundEntry, error) {
 	return listNoun[chat.OutboundEntry](x, bOutbound, nil)
+}
+
+// OutboundSince gives the newest entries of the ledger down to the first that began before a time, newest first.
+func (x *Tx) OutboundSince(at time.Time) ([]*chat.OutboundEntry, error) {
+	var out []*chat.OutboundEntry
+	err := x.t.scanDown(bOutbound, nil, nil, func(r row) (bool, error) {
+		e, err := decodeRow[chat.OutboundEntry](x, bOutbound, r)
+		if err != nil || e.At.Before(at) {
+			return false, err
+		}
+		out = append(out, e)
+		return true, nil
+	})
+	return out, err
 }
 
 // trimOutbound walks over the keys alone; an attempt like one of the last hour adds none, so this is rare.

@@ -54,6 +54,7 @@ var commands = map[rule]map[string]string{
 		"mcp":       "List Get",
 		"model":     "List Get Status Installed Threshold",
 		"notice":    "Follow Since Reached List Muted",
+		"outbound":  "Left",
 		"rule":      "Site TrySite",
 		"runlog":    "Setting",
 		"search":    "Search",

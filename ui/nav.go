@@ -14,6 +14,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
+	"holdfast/engine/outbound"
 	"holdfast/engine/search"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
@@ -149,6 +150,9 @@ func whenOf(at, now time.Time) string {
 // noteFresh is how long the line about the model server holds without asking it again: no page waits for a server that hangs.
 const noteFresh = 5 * time.Second
 
+// notes keep the line for admins, who are told names, and for members.
+type notes struct{ admins, members noteCache }
+
 // noteCache keeps the line about the model server.
 type noteCache struct {
 	mu    sync.Mutex // guards the rest
@@ -159,7 +163,10 @@ type noteCache struct {
 
 // serverNote is the model server in one line, as it was a moment ago. Only the very first page waits for an answer.
 func (s *Site) serverNote(ctx context.Context, p chat.Principal) view.ServerNote {
-	c := &s.shared.note
+	c := &s.shared.notes.members
+	if p.Admin() {
+		c = &s.shared.notes.admins
+	}
 	c.mu.Lock()
 	fresh := time.Since(c.at) < noteFresh
 	first := c.at.IsZero()
@@ -194,7 +201,12 @@ func (s *Site) askServer(ctx context.Context, p chat.Principal) view.ServerNote 
 	if err != nil {
 		return view.ServerNote{State: "danger", Text: sentence(err)}
 	}
-	return servers(status, configs)
+	now := clock(time.Now())
+	left, err := s.o.Outbound.Left(ctx, p, outbound.LeftInput{Since: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())})
+	if err != nil {
+		return view.ServerNote{State: "danger", Text: sentence(err)}
+	}
+	return servers(status, configs, left)
 }
 
 // searchChats answers the sidebar's search.

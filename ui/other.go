@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
+	"holdfast/engine/outbound"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
 )
@@ -84,8 +85,8 @@ func otherFields(form url.Values, in *model.Fields) {
 	}
 }
 
-// servers says in a line what answers and where prompts go.
-func servers(status chat.ServerStatus, configs []chat.ModelConfig) view.ServerNote {
+// servers says in a line what answers, and whom this machine called today or is set up to call.
+func servers(status chat.ServerStatus, configs []chat.ModelConfig, left outbound.Left) view.ServerNote {
 	var away []string
 	own := false
 	for _, c := range configs {
@@ -99,25 +100,35 @@ func servers(status chat.ServerStatus, configs []chat.ModelConfig) view.ServerNo
 	}
 	own = own || len(away) == 0
 	away = slices.Compact(slices.Sorted(slices.Values(away)))
-	if own && !status.Reachable {
-		return view.ServerNote{State: "warn", Text: "Model server does not answer"}
+	note := view.ServerNote{State: "ok", Text: "Model server ready", Linked: left.Count > 0 && left.Hosts != nil}
+	switch {
+	case own && !status.Reachable:
+		note.State, note.Text = "warn", "Model server does not answer"
+	case !own:
+		note.Text = "Models set up"
 	}
 	if own {
 		away = append([]string{hostOf(status.URL)}, away...)
 	}
 	out := slices.DeleteFunc(slices.Clone(away), loopback)
-	text := "nothing sent out"
-	switch len(out) {
-	case 0:
-	case 1:
-		text = "sends to " + out[0]
+	switch {
+	case len(left.Hosts) > 0:
+		note.Out = "called " + andMore(left.Hosts) + " today"
+	case left.Count > 0:
+		note.Out = "called " + view.Count(left.Count, "host") + " today"
+	case len(out) > 0:
+		note.Out = "sends to " + andMore(out)
 	default:
-		text = "sends to " + out[0] + " and " + strconv.Itoa(len(out)-1) + " more"
+		note.Out = "nothing sent out today"
 	}
-	if !own {
-		return view.ServerNote{State: "ok", Text: "Models set up · " + text}
+	return note
+}
+
+func andMore(hosts []string) string {
+	if len(hosts) == 1 {
+		return hosts[0]
 	}
-	return view.ServerNote{State: "ok", Text: "Model server ready · " + text}
+	return hosts[0] + " and " + strconv.Itoa(len(hosts)-1) + " more"
 }
 
 func hostOf(address string) string {

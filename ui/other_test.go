@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/outbound"
 )
 
 // TestTheNoteSaysWherePromptsGo: a person must be able to believe "nothing sent out".
@@ -22,19 +23,30 @@ func TestTheNoteSaysWherePromptsGo(t *testing.T) {
 		state   string
 		text    string
 	}{
-		"nothing yet":           {here, nil, "ok", "Model server ready · nothing sent out"},
-		"here":                  {here, []chat.ModelConfig{ollama, off}, "ok", "Model server ready · nothing sent out"},
-		"away":                  {chat.ServerStatus{URL: here.URL}, []chat.ModelConfig{ollama}, "warn", "Model server does not answer"},
-		"nothing yet, and away": {chat.ServerStatus{URL: here.URL}, nil, "warn", "Model server does not answer"},
-		"another, here":         {here, []chat.ModelConfig{ollama, at("http://localhost:8080/v1"), at("http://[::1]:1/v1")}, "ok", "Model server ready · nothing sent out"},
+		"nothing yet":           {here, nil, "ok", "Model server ready · nothing sent out today"},
+		"here":                  {here, []chat.ModelConfig{ollama, off}, "ok", "Model server ready · nothing sent out today"},
+		"away":                  {chat.ServerStatus{URL: here.URL}, []chat.ModelConfig{ollama}, "warn", "Model server does not answer · nothing sent out today"},
+		"nothing yet, and away": {chat.ServerStatus{URL: here.URL}, nil, "warn", "Model server does not answer · nothing sent out today"},
+		"another, here":         {here, []chat.ModelConfig{ollama, at("http://localhost:8080/v1"), at("http://[::1]:1/v1")}, "ok", "Model server ready · nothing sent out today"},
 		"another":               {here, []chat.ModelConfig{ollama, at("https://rack.lan:8443/v1"), at("https://rack.lan/v1")}, "ok", "Model server ready · sends to rack.lan"},
 		"two others":            {here, []chat.ModelConfig{ollama, at("https://b.lan/v1"), at("https://a.lan/v1")}, "ok", "Model server ready · sends to a.lan and 1 more"},
 		"the server itself":     {chat.ServerStatus{Reachable: true, URL: "http://gpu:11434"}, []chat.ModelConfig{ollama}, "ok", "Model server ready · sends to gpu"},
-		"others alone":          {chat.ServerStatus{URL: here.URL}, []chat.ModelConfig{at("http://127.0.0.1:8080/v1")}, "ok", "Models set up · nothing sent out"},
-		"the demo alone":        {chat.ServerStatus{URL: here.URL}, []chat.ModelConfig{demo}, "warn", "Model server does not answer"},
+		"others alone":          {chat.ServerStatus{URL: here.URL}, []chat.ModelConfig{at("http://127.0.0.1:8080/v1")}, "ok", "Models set up · nothing sent out today"},
+		"the demo alone":        {chat.ServerStatus{URL: here.URL}, []chat.ModelConfig{demo}, "warn", "Model server does not answer · nothing sent out today"},
 	} {
-		if got := servers(c.status, c.configs); got.State != c.state || got.Text != c.text {
+		if got := servers(c.status, c.configs, outbound.Left{}); got.State != c.state || got.Text+" · "+got.Out != c.text || got.Linked {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for want, left := range map[string]outbound.Left{
+		"called a.example today":            {Count: 1, Hosts: []string{"a.example"}},
+		"called b.example and 2 more today": {Count: 3, Hosts: []string{"b.example", "a.example", "c.example"}},
+		"called 2 hosts today":              {Count: 2},
+	} {
+		for _, status := range []chat.ServerStatus{here, {Reachable: true, URL: "http://gpu:11434"}} {
+			if got := servers(status, nil, left); got.Out != want || got.Linked != (left.Hosts != nil) {
+				t.Errorf("%+v, want %s", got, want)
+			}
 		}
 	}
 }

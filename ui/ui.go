@@ -79,7 +79,7 @@ type Site struct {
 
 // shared is what was made for one page and is given to others.
 type shared struct {
-	note      noteCache
+	notes     notes
 	inspected inspections
 }
 

@@ -28,7 +28,7 @@ func (r *Room) goOn(ctx context.Context, o Far) {
 		return err
 	})
 	if err != nil {
-		o.Log.WarnContext(ctx, "the notices that were kept cannot be read", "error", err)
+		o.Log.WarnContext(ctx, "the notices that were kept cannot be read", chat.LogError, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *Room) write(ctx context.Context) {
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			r.far.Log.WarnContext(ctx, "notices could not be kept", "error", err)
+			r.far.Log.WarnContext(ctx, "notices could not be kept", chat.LogError, err)
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"strconv"
 	"time"
@@ -85,12 +86,21 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errors.Join(denied(v.reason, at, ""), d.room.note(req.Context(), d.purpose, at, "", v.reason))
 	}
-	resp, err := d.transport.RoundTrip(req)
+	resp, err := d.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: d.reused(at.host)})))
 	if err != nil || d.purpose.Stream {
 		return resp, err
 	}
 	resp.Body = &bounded{ReadCloser: resp.Body, left: DefaultBody}
 	return resp, nil
+}
+
+// reused notes a request over a connection that stands in the ledger since it was opened.
+func (d *door) reused(host string) func(httptrace.GotConnInfo) {
+	return func(c httptrace.GotConnInfo) {
+		if to, ok := c.Conn.RemoteAddr().(*net.TCPAddr); c.Reused && ok && !to.IP.IsLoopback() {
+			d.room.ledger.use(host, d.room.now().UTC())
+		}
+	}
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
@@ -157,6 +167,9 @@ func (d *door) connect(ctx context.Context, network string, at target, addresses
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		conn, err := d.room.net.dial(ctx, network, netip.AddrPortFrom(a, uint16(at.port)).String())
 		cancel()
+		if err == nil && !a.IsLoopback() {
+			return outgoing{conn, net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, uint16(at.port)))}, nil
+		}
 		if err == nil {
 			return conn, nil
 		}
@@ -164,6 +177,15 @@ func (d *door) connect(ctx context.Context, network string, at target, addresses
 	}
 	return nil, failed
 }
+
+// outgoing is a connection that leaves the machine.
+type outgoing struct {
+	net.Conn
+	to *net.TCPAddr
+}
+
+// RemoteAddr is the address that was judged.
+func (o outgoing) RemoteAddr() net.Addr { return o.to }
 
 // bounded is an answer that may not be longer than left.
 type bounded struct {

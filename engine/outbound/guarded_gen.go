@@ -30,6 +30,11 @@ func (g *Guarded) Forget(ctx context.Context, p chat.Principal, in ForgetInput) 
 	return account.Run(ctx, g.guard, "outbound.Forget", policyForget, p, in, g.room.Forget)
 }
 
+// Left is Room.Left under policyLeft.
+func (g *Guarded) Left(ctx context.Context, p chat.Principal, in LeftInput) (Left, error) {
+	return account.Run(ctx, g.guard, "outbound.Left", policyLeft, p, in, g.room.Left)
+}
+
 // Report is Room.Report under policyReport.
 func (g *Guarded) Report(ctx context.Context, p chat.Principal, in ReportInput) (Report, error) {
 	return account.Run(ctx, g.guard, "outbound.Report", policyReport, p, in, g.room.Report)

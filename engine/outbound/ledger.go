@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +21,10 @@ const (
 
 // ledger knows the entries that may still be counted up.
 type ledger struct {
-	mu     sync.Mutex // guards recent
+	mu     sync.Mutex // guards the rest
 	recent map[alike]recent
+	// used is when a host was called last over a connection that was open already.
+	used map[string]time.Time
 }
 
 // alike is what attempts of one entry have in common.
@@ -64,6 +67,24 @@ func (r *Room) note(ctx context.Context, p Purpose, at target, address, reason s
 	}
 	r.ledger.keep(k, recent{number, now})
 	return nil
+}
+
+func (l *ledger) use(host string, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.used) >= maxRecent {
+		clear(l.used)
+	}
+	l.used[host] = at
+}
+
+// usedSince gives when hosts were called over open connections, from a time on.
+func (l *ledger) usedSince(since time.Time) map[string]time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := maps.Clone(l.used)
+	maps.DeleteFunc(out, func(_ string, at time.Time) bool { return at.Before(since) })
+	return out
 }
 
 // find gives the entry that another such attempt counts in, 0 for none.

@@ -83,7 +83,7 @@ func New(ctx context.Context, o Options) (*Room, error) {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext
 	}
-	r := &Room{store: o.Store, log: o.Log, now: o.Now, net: network{o.Lookup, o.Dial, o.Roots}, ledger: ledger{recent: map[alike]recent{}},
+	r := &Room{store: o.Store, log: o.Log, now: o.Now, net: network{o.Lookup, o.Dial, o.Roots}, ledger: ledger{recent: map[alike]recent{}, used: map[string]time.Time{}},
 		total: o.Metric.Counter("holdfast_outbound_total", "Calls out of the appliance and refused ones.", metric.OneOf("reason", reasons...))}
 	err := o.Store.View(ctx, func(tx *kv.Tx) error {
 		_, err := tx.Site(Key, &r.setting)

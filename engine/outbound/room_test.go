@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -467,6 +468,7 @@ func TestAttemptsAreCountedAndTheApplianceIsNobodysTarget(t *testing.T) {
 	}
 }
 
+<<<<<<< HEAD
 // TestANameThatWasAskedForIsSaidSo: nobody was called, but the resolver of the machine may have asked others.
 func TestANameThatWasAskedForIsSaidSo(t *testing.T) {
 	for address, want := range map[string]bool{"http://gone.example/": true, "http://inside.example/": true, "http://10.0.0.1/": false, "http://localhost/": false} {
@@ -478,6 +480,49 @@ func TestANameThatWasAskedForIsSaidSo(t *testing.T) {
 		if out := r.report(t); out.LookedUp() != want || out.Called() || len(out.Hosts) != 1 {
 			t.Errorf("%s: looked up %v, called %v, %+v", address, out.LookedUp(), out.Called(), out.Hosts)
 		}
+=======
+// TestWhatLeftTheMachine: a person is told what went out since a time, and only admins where to.
+func TestWhatLeftTheMachine(t *testing.T) {
+	r := newRig(t, chat.OutboundOpen, nil)
+	r.name("a.example", "203.0.113.1")
+	r.name("b.example", "203.0.113.2")
+	c := r.Client(Purpose{Name: "fetch"})
+	call := func(url string, passes bool) {
+		t.Helper()
+		if _, err := get(t, c, url); (err == nil) != passes {
+			t.Fatal(err)
+		}
+	}
+	left := func(p chat.Principal, since time.Time) Left {
+		t.Helper()
+		out, err := r.Left(t.Context(), p, LeftInput{Since: since})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	begin := r.now()
+	call("http://10.0.0.1/", false)
+	if got := left(admin, begin); got.Count != 0 {
+		t.Errorf("what was refused left: %+v", got)
+	}
+	call("http://a.example/", true)
+	call("http://b.example/", true)
+	between := r.now()
+	if got := left(admin, between); got.Count != 0 {
+		t.Errorf("what left before: %+v", got)
+	}
+	// This one over the connection that is open already; the ledger has it since it was opened.
+	call("http://a.example/", true)
+	if got := left(admin, between); got.Count != 1 || got.Hosts[0] != "a.example" {
+		t.Errorf("what left over an open connection: %+v", got)
+	}
+	if got := left(admin, begin); got.Count != 2 || !slices.Equal(got.Hosts, []string{"a.example", "b.example"}) {
+		t.Errorf("%+v", got)
+	}
+	if got := left(chat.Principal{UserID: admin.UserID, Role: chat.UserMember}, begin); got.Count != 2 || got.Hosts != nil {
+		t.Errorf("a member is told %+v", got)
+>>>>>>> 2cfea24 (ui, outbound: the foot of the sidebar says what left the machine today, as the ledger has it)
 	}
 }
 

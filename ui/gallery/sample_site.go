@@ -15,7 +15,7 @@ func server() view.Server {
 }
 
 func note() view.ServerNote {
-	return view.ServerNote{State: "ok", Text: "Model server ready · nothing sent out"}
+	return view.ServerNote{State: "ok", Text: "Model server ready", Out: "nothing sent out today"}
 }
 
 func installed() []view.Model {

@@ -186,7 +186,7 @@ func lists() []specimen {
 		{"Search", "is-rail", []templ.Component{view.SearchHits(view.Hits{Query: "tide", Rows: hit, Searched: 214})}},
 		{"No hits", "is-rail", []templ.Component{view.SearchHits(view.Hits{Query: "barometer", Searched: 214})}},
 		{"Model server", "is-rail", []templ.Component{
-			view.ServerLine(note()), view.ServerLine(view.ServerNote{State: "warn", Text: "Model server away since 09:12"}), view.ServerLine(view.ServerNote{State: "danger", Text: "The disk is full"})}},
+			view.ServerLine(note()), view.ServerLine(view.ServerNote{State: "ok", Text: "Model server ready", Out: "called registry.example.org and 2 more today", Linked: true}), view.ServerLine(view.ServerNote{State: "warn", Text: "Model server away since 09:12"}), view.ServerLine(view.ServerNote{State: "danger", Text: "The disk is full"})}},
 	}
 }
 

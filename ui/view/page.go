@@ -19,6 +19,9 @@ type Nav struct {
 type ServerNote struct {
 	State string
 	Text  string
+	// Out says what left the machine today; Linked adds the way to the list of it.
+	Out    string
+	Linked bool
 }
 
 // ChatList holds the chats by day. Problem is the sentence of a list that could not be read.
