@@ -60,13 +60,9 @@ func newPages(t *testing.T) *pages {
 	p.owner, err = p.account.EnsureOwner(t.Context())
 	must(err)
 	guard := account.NewGuard(account.StoreOwners(p.store), metric.New())
-<<<<<<< HEAD
-	site, err := ui.New(ui.Options{Chats: engine.NewGuarded(engine.New(engine.Options{Store: p.store, Configs: model.Resolve, Log: log}), guard), Account: account.NewGuarded(p.account, guard),
-=======
 	out, err := outbound.New(t.Context(), outbound.Options{Store: p.store, Metric: metric.New()})
 	must(err)
-	site, err := ui.New(ui.Options{Outbound: outbound.NewGuarded(out, guard), Chats: engine.NewGuarded(engine.New(engine.Options{Store: p.store, Log: log}), guard), Account: account.NewGuarded(p.account, guard),
->>>>>>> 2cfea24 (ui, outbound: the foot of the sidebar says what left the machine today, as the ledger has it)
+	site, err := ui.New(ui.Options{Outbound: outbound.NewGuarded(out, guard), Chats: engine.NewGuarded(engine.New(engine.Options{Store: p.store, Configs: model.Resolve, Log: log}), guard), Account: account.NewGuarded(p.account, guard),
 		Models: model.NewGuarded(model.New(p.store, adapter, nil), guard), Workspaces: workspace.NewGuarded(workspace.New(p.store, nil, nil), guard),
 		Usage: usage.NewGuarded(usage.New(p.store, log, nil), guard), MCP: mcp.NewGuarded(mcp.New(mcp.Options{Store: p.store}), guard), Log: log})
 	must(err)

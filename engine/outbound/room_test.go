@@ -468,7 +468,6 @@ func TestAttemptsAreCountedAndTheApplianceIsNobodysTarget(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
 // TestANameThatWasAskedForIsSaidSo: nobody was called, but the resolver of the machine may have asked others.
 func TestANameThatWasAskedForIsSaidSo(t *testing.T) {
 	for address, want := range map[string]bool{"http://gone.example/": true, "http://inside.example/": true, "http://10.0.0.1/": false, "http://localhost/": false} {
@@ -480,7 +479,9 @@ func TestANameThatWasAskedForIsSaidSo(t *testing.T) {
 		if out := r.report(t); out.LookedUp() != want || out.Called() || len(out.Hosts) != 1 {
 			t.Errorf("%s: looked up %v, called %v, %+v", address, out.LookedUp(), out.Called(), out.Hosts)
 		}
-=======
+	}
+}
+
 // TestWhatLeftTheMachine: a person is told what went out since a time, and only admins where to.
 func TestWhatLeftTheMachine(t *testing.T) {
 	r := newRig(t, chat.OutboundOpen, nil)
@@ -522,7 +523,6 @@ func TestWhatLeftTheMachine(t *testing.T) {
 	}
 	if got := left(chat.Principal{UserID: admin.UserID, Role: chat.UserMember}, begin); got.Count != 2 || got.Hosts != nil {
 		t.Errorf("a member is told %+v", got)
->>>>>>> 2cfea24 (ui, outbound: the foot of the sidebar says what left the machine today, as the ledger has it)
 	}
 }
 
