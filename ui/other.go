@@ -119,7 +119,7 @@ func servers(status chat.ServerStatus, configs []chat.ModelConfig, left outbound
 	case len(out) > 0:
 		note.Out = "sends to " + andMore(out)
 	default:
-		note.Out = "nothing sent out today"
+		note.Out = "nothing sent today"
 	}
 	return note
 }

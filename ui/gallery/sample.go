@@ -91,7 +91,7 @@ func bodies() map[string]view.Body {
 }
 
 func nav(here string) view.Nav {
-	return view.Nav{Server: view.ServerNote{State: "ok", Text: "Model server ready", Out: "nothing sent out today"}, List: view.ChatList{Groups: []view.ChatGroup{
+	return view.Nav{Server: view.ServerNote{State: "ok", Text: "Model server ready", Out: "nothing sent today"}, List: view.ChatList{Groups: []view.ChatGroup{
 		{Name: "Pinned", Rows: []view.ChatRow{{ID: "p1", Title: "Release checklist for 0.9", Summary: "Waits for the tide tables of 2027", When: "Tue"}}},
 		{Name: "Today", Rows: []view.ChatRow{
 			{ID: "1", Title: "Retry the tide feed with backoff", Summary: "Running the feed tests, 20 times", When: "now", State: view.ChatRunning, Adds: 52, Dels: 5, Here: here == "1"},

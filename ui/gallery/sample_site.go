@@ -15,7 +15,7 @@ func server() view.Server {
 }
 
 func note() view.ServerNote {
-	return view.ServerNote{State: "ok", Text: "Model server ready", Out: "nothing sent out today"}
+	return view.ServerNote{State: "ok", Text: "Model server ready", Out: "nothing sent today"}
 }
 
 func installed() []view.Model {
