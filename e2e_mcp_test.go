@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"net"
 	"net/http/httptest"
@@ -192,7 +193,7 @@ var (
 	}
 )
 
-func checkEverything(t *testing.T, got map[string]client.Part, now client.Chat) {
+func checkEverything(t *testing.T, c *client.Client, model *caller, got map[string]client.Part, now client.Chat) {
 	t.Helper()
 	if now.Status != chat.Waiting || len(now.TurnWarnings) > 0 {
 		t.Errorf("the chat is %s, warned: %q", now.Status, now.TurnWarnings)
@@ -209,6 +210,7 @@ func checkEverything(t *testing.T, got map[string]client.Part, now client.Chat) 
 			}
 		}
 	}
+	checkLogo(t, c, model, got["everything__get-tiny-image"])
 }
 
 // TestE2EAnotherServerOverHTTP is an admin's server that another implementation of the protocol runs.
@@ -225,7 +227,7 @@ func TestE2EAnotherServerOverHTTP(t *testing.T) {
 		t.Fatalf("%+v, %v", tested, err)
 	}
 	got, now := asks(t, c, "", everythingCalls...)
-	checkEverything(t, got, now)
+	checkEverything(t, c, model, got, now)
 	var said []string
 	for _, tool := range model.newest().Tools {
 		if strings.HasPrefix(tool.Function.Name, "everything__") {
@@ -243,7 +245,7 @@ func TestE2EAnotherServerOverHTTP(t *testing.T) {
 // TestE2EAnotherServerOfAWorkspace is the same one as a program that a repository names: it runs in the sandbox, after a person's yes, and no
 // longer once a byte of it has changed.
 func TestE2EAnotherServerOfAWorkspace(t *testing.T) {
-	c, _, dir := everything(t)
+	c, model, dir := everything(t)
 	work := t.TempDir()
 	if err := os.CopyFS(filepath.Join(work, "node_modules"), os.DirFS(filepath.Join(dir, "node_modules"))); err != nil {
 		t.Fatal(err)
@@ -268,7 +270,7 @@ func TestE2EAnotherServerOfAWorkspace(t *testing.T) {
 		t.Errorf("connected: %+v", s)
 	}
 	got, now := asks(t, c, w.ID, everythingCalls...)
-	checkEverything(t, got, now)
+	checkEverything(t, c, model, got, now)
 	main := filepath.Join(work, everythingMain)
 	program, err := os.ReadFile(main)
 	if err != nil {
@@ -304,4 +306,27 @@ func spaceServer(t *testing.T, c *client.Client, id chat.WorkspaceID, status cha
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// checkLogo holds the picture against what a person and the model have of it.
+func checkLogo(t *testing.T, c *client.Client, model *caller, p client.Part) {
+	t.Helper()
+	if p.FileID == "" || p.MediaType != "image/png" {
+		t.Fatalf("the result has no picture: %+v", p)
+	}
+	kept, err := c.Download(t.Context(), chat.FileID(p.FileID))
+	if err != nil || !bytes.HasPrefix(kept, []byte("\x89PNG")) {
+		t.Fatalf("%d bytes, %v", len(kept), err)
+	}
+	for _, m := range model.newest().Messages {
+		if len(m.Images) == 0 {
+			continue
+		}
+		sent, err := base64.StdEncoding.DecodeString(m.Images[0])
+		if err != nil || len(m.Images) != 1 || !bytes.Equal(sent, kept) {
+			t.Errorf("the model was sent %d images, %d bytes, %v", len(m.Images), len(sent), err)
+		}
+		return
+	}
+	t.Error("the model was sent no picture")
 }

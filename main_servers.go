@@ -79,13 +79,7 @@ func (s session) Call(ctx context.Context, tool string, args json.RawMessage) (c
 	if err != nil {
 		return chat.ServerAnswer{}, err
 	}
-	left := a.Left
-	for _, m := range []*mcp.Media{a.Image, a.Audio} {
-		if m != nil {
-			left++
-		}
-	}
-	return chat.ServerAnswer{Text: a.Text, IsError: a.IsError, Left: left}, nil
+	return chat.ServerAnswer{Text: a.Text, IsError: a.IsError, Media: a.Media, Left: a.Left}, nil
 }
 
 // Close ends it.

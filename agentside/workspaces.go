@@ -122,7 +122,15 @@ func (w *workspace) Processes() chat.Processes { return w.processes }
 func (w *workspace) Git() chat.Git             { return w.git }
 func (w *workspace) Context() chat.Context     { return w.context() }
 
-var _ chat.Sandboxed = (*workspace)(nil)
+var (
+	_ chat.Sandboxed    = (*workspace)(nil)
+	_ chat.OutputKeeper = (*workspace)(nil)
+)
+
+// KeepOutput keeps a text beside the outputs of the Chat's processes.
+func (w *workspace) KeepOutput(id chat.ID, text []byte) (string, error) {
+	return w.processes.KeepOutput(id, text)
+}
 
 // Sandbox tells what would confine a command here.
 func (w *workspace) Sandbox(p chat.Profile) chat.Sandbox {

@@ -350,7 +350,7 @@ func (b *batch) one(i int) {
 		// It stays open: the next process runs it again, and what it would say now is only that it was cut.
 		return
 	}
-	part := prompt.EncodeResult(r.e.cleanResult(res), b.cap)
+	part := r.resultPart(p, res, b.cap)
 	part.CallID, part.ToolName = p.call.ID, p.call.Name
 	ended := r.e.now().UTC()
 	part.CreatedAt, part.CompletedAt = &started, &ended

@@ -64,6 +64,9 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 			msgs[i].ID = id
 			appended(c, &msgs[i])
 		}
+		if err := trimMedia(tx, c, msgs); err != nil {
+			return err
+		}
 		if seen != nil {
 			if err := tx.PutFileReads(c.ID, seen); err != nil {
 				return err

@@ -148,7 +148,7 @@ func linkGiven(tx *kv.Tx, c *chat.Chat, messages []*chat.Message) error {
 	seen := map[string]bool{"": true}
 	for _, m := range messages {
 		for _, p := range m.Content {
-			if p.Type != chat.PartFile || seen[p.FileID] {
+			if seen[p.FileID] {
 				continue
 			}
 			seen[p.FileID] = true

@@ -120,6 +120,9 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 					return err
 				}
 			}
+			if err := trimMedia(tx, c, set.messages); err != nil {
+				return err
+			}
 			c.Outstanding = set.outstanding
 			c.StepSeq = max(c.StepSeq, left.step)
 			// Generations after the last checkpoint are unknown; none may ever be used again.

@@ -26,7 +26,7 @@ func (r *run) openServers() (collect func() error) {
 	}
 	s := &r.t.servers
 	s.ready = make(chan struct{})
-	scope := chat.ToolScope{ChatID: r.id, OwnerID: r.t.chat.OwnerID, Mode: r.t.extra.mode, Vision: slices.Contains(r.t.config.Capabilities, "vision")}
+	scope := chat.ToolScope{ChatID: r.id, OwnerID: r.t.chat.OwnerID, Mode: r.t.extra.mode}
 	for _, id := range r.t.chat.MCPServerIDs {
 		scope.Servers = append(scope.Servers, chat.MCPServerID(id))
 	}

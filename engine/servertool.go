@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine/chat"
@@ -149,9 +150,9 @@ func serverTool(servers chat.Servers, server string, t chat.ResourceTool) chat.T
 		}
 		text := answer.Text
 		if answer.Left > 0 {
-			text += fmt.Sprintf("\n[left out of the answer: %d images, sounds or files]", answer.Left)
+			text = strings.TrimPrefix(text+fmt.Sprintf("\n[left out of the answer: %d images, sounds or files]", answer.Left), "\n")
 		}
-		return chat.Result{Content: text, IsError: answer.IsError}
+		return chat.Result{Content: text, IsError: answer.IsError, Media: answer.Media}
 	}}
 }
 

@@ -47,6 +47,9 @@ func (r *run) step() error {
 		return err
 	}
 	r.offerFound()
+	if err := r.loadMedia(); err != nil {
+		return err
+	}
 	built, err := r.build()
 	if err != nil {
 		return err

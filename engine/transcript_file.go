@@ -106,7 +106,8 @@ func (x *importer) file(field string, p *chat.Part) (chat.Part, error) {
 		if len(x.named) == chat.MaxChatFiles {
 			return out, chat.Invalid(field+".file_id", fmt.Sprintf("A chat keeps %d files.", chat.MaxChatFiles))
 		}
-		f = &chat.File{ID: chat.FileID(uuid.Must(uuid.NewV7()).String()), OwnerID: x.user, Name: out.Name, MediaType: kind, SHA256: p.FileID, CreatedAt: x.at}
+		f = &chat.File{ID: chat.FileID(uuid.Must(uuid.NewV7()).String()), OwnerID: x.user, Name: out.Name, MediaType: kind, SHA256: p.FileID, CreatedAt: x.at,
+			FromTool: p.Type == chat.PartToolResult}
 		x.named[key] = f
 	}
 	out.FileID = string(f.ID)

@@ -81,6 +81,13 @@ func (x *importer) call(field string, role chat.Role, p *chat.Part) (chat.Part, 
 		return out, chat.Invalid(field+".result", "It must be JSON.")
 	}
 	delete(x.open, out.CallID)
+	if p.FileID != "" || p.Name != "" {
+		f, err := x.file(field, p)
+		if err != nil {
+			return out, err
+		}
+		out.FileID, out.Name, out.MediaType = f.FileID, f.Name, f.MediaType
+	}
 	out.Result, out.IsError, out.Truncated, out.FullBytes = p.Result, p.IsError, p.Truncated, max(p.FullBytes, 0)
 	out.CreatedAt, out.CompletedAt = p.CreatedAt, p.CompletedAt
 	return out, checkTimes(field, out)

@@ -87,8 +87,34 @@ func (x *Tx) LinkFiles(c *chat.Chat, ids []chat.FileID, most int) (dropped []*ch
 		return nil, err
 	}
 	kept := slices.DeleteFunc(all, ChatFile.Gone)
-	for _, f := range kept[:max(0, len(kept)-most)] {
-		if err := x.dropLink(c.ID, f); err != nil {
+	// What Tools answered with makes room for what a person sent.
+	slices.SortStableFunc(kept, func(a, b ChatFile) int { return toolsFirst(b) - toolsFirst(a) })
+	return x.dropFirst(c.ID, kept, len(kept)-most)
+}
+
+func toolsFirst(f ChatFile) int {
+	if f.FromTool {
+		return 1
+	}
+	return 0
+}
+
+// TrimToolFiles drops the oldest Files that Tools answered with: those beyond ofTools, and as many more as it takes to keep most in all.
+func (x *Tx) TrimToolFiles(id chat.ID, ofTools, most int) error {
+	all, err := x.ChatFiles(id)
+	if err != nil {
+		return err
+	}
+	kept := slices.DeleteFunc(all, ChatFile.Gone)
+	over := len(kept) - most
+	kept = slices.DeleteFunc(kept, func(f ChatFile) bool { return !f.FromTool })
+	_, err = x.dropFirst(id, kept, max(len(kept)-ofTools, min(over, len(kept))))
+	return err
+}
+
+func (x *Tx) dropFirst(id chat.ID, files []ChatFile, n int) (dropped []*chat.File, err error) {
+	for _, f := range files[:max(0, n)] {
+		if err := x.dropLink(id, f); err != nil {
 			return nil, err
 		}
 		dropped = append(dropped, f.File)

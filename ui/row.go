@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/file"
 	"holdfast/ui/gate"
 	"holdfast/ui/text"
 	"holdfast/ui/view"
@@ -207,6 +208,13 @@ func describeResult(r *view.Row, p *chat.Part) {
 		agentResult(r, p)
 	case view.RowSkill:
 		r.Out = "read"
+	case view.RowOther:
+		switch {
+		case chat.IsPicture(p.MediaType):
+			r.Out = "image"
+		case p.FileID != "":
+			r.Out = "file"
+		}
 	case view.RowAsk, view.RowPlan:
 		r.Out = "shown to you"
 	case view.RowSummary:
@@ -322,11 +330,28 @@ func (s *Site) row(w http.ResponseWriter, r *http.Request) {
 	}
 	for i := range m.Content {
 		if m.Content[i].CallID == r.PathValue("call") && m.Content[i].Type == chat.PartToolResult {
-			s.fragment(w, r, view.RowBody(rowBody(&m.Content[i])))
+			body := rowBody(&m.Content[i])
+			body.Files = s.resultFiles(r, &m.Content[i])
+			s.fragment(w, r, view.RowBody(body))
 			return
 		}
 	}
 	gate.WriteError(w, r, chat.NotFound("call"))
+}
+
+// resultFiles gives what a Result has beside its text.
+func (s *Site) resultFiles(r *http.Request, p *chat.Part) []view.Attached {
+	if p.FileID == "" {
+		return nil
+	}
+	f, err := s.o.Files.Get(r.Context(), gate.Principal(r.Context()), file.GetInput{FileID: chat.FileID(p.FileID)})
+	if err != nil {
+		// Whoever may see the Chat and not the File sees its name.
+		return []view.Attached{{ID: p.FileID, Name: p.Name, Picture: chat.IsPicture(p.MediaType), Gone: true}}
+	}
+	out := attached(&f)
+	out.Gone = f.Dropped
+	return []view.Attached{out}
 }
 
 // rowBody gives what an opened row shows of a Result.

@@ -38,6 +38,7 @@ var libraryTable = []library{
 	// Ids are made where records are made.
 	{"github.com/google/uuid", []string{"engine/...", "agentside/...", "ui/...", "tools/...", "."}},
 	{"golang.org/x/crypto", []string{"engine/account"}},
+	{"golang.org/x/image", []string{"engine/picture"}},
 	{"golang.org/x/net", []string{"ui/gallery", "ui/text", "ui/view"}},
 	{"golang.org/x/sync", []string{"engine/...", "agentside/...", "kv", "ui/..."}},
 	{"golang.org/x/sys", []string{"agentside/...", "kv", "ui/cli", "."}},

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Bounds of Files: the bytes of one, how many a Chat keeps, and how many one Message may name.
+// Bounds of Files: the bytes of one, how many a Chat keeps, how many of those may come from Tools, and how many one Message may name.
 const (
 	MaxFileBytes    = 10 << 20
 	MaxChatFiles    = 50
+	MaxToolFiles    = 20
 	MaxMessageFiles = 20
 )
 
-// File is what a person uploaded. Its bytes never change; they stand in the store's files under SHA256.
+// File is what a person uploaded, or a Tool answered with. Its bytes never change; they stand in the store's files under SHA256.
 type File struct {
 	ID      FileID `json:"id"`
 	OwnerID UserID `json:"owner_id"`
@@ -24,6 +25,8 @@ type File struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Dropped: the bytes are gone, or go with the next sweep.
 	Dropped bool `json:"dropped,omitempty"`
+	// FromTool: a Tool answered with it. Those make room first.
+	FromTool bool `json:"from_tool,omitempty"`
 }
 
 // FileLink ties a File to a Chat in which it was sent.

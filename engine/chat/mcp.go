@@ -135,8 +135,6 @@ type ToolScope struct {
 	// Servers are those that the Chat has chosen; the forced ones come by themselves.
 	Servers []MCPServerID
 	Mode    Mode
-	// Vision: the model sees images.
-	Vision bool
 }
 
 // ToolWarning says what a Turn goes on without.

@@ -64,6 +64,7 @@ type Part struct {
 	// a model and not part of the JSON API.
 	Detail json.RawMessage `json:"detail,omitempty"`
 
+	// FileID names a File: that of a file Part, or what a tool-result has beside its text.
 	FileID    string `json:"file_id,omitempty"`
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"media_type,omitempty"`

@@ -95,6 +95,7 @@ type ServerApproval struct {
 type ServerAnswer struct {
 	Text    string `json:"text"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Left counts images, sounds and files that were not kept.
-	Left int `json:"left,omitempty"`
+	// Media is the first image or sound; Left counts those after it, and files, that were not kept.
+	Media *Media `json:"media,omitempty"`
+	Left  int    `json:"left,omitempty"`
 }

@@ -86,6 +86,13 @@ func TextGap(bytes int64, path string) string {
 	return "[... " + strconv.FormatInt(bytes, 10) + " bytes left out; the whole is in " + path + " ...]"
 }
 
+// In place of an image that a Tool answered with, for a model that has it not.
+const (
+	TextUnseen  = "[image left out: the model cannot see]"
+	TextNoImage = "[image left out: it is no longer kept]"
+	TextNoRoom  = "[image left out: newer images take all the room of a request]"
+)
+
 // TextNoFile stands for an attachment whose bytes are gone.
 func TextNoFile(name string) string {
 	return "[missing attachment: " + name + "; ask for it again if it is needed]"

@@ -89,6 +89,16 @@ type Result struct {
 	IsError bool
 	// FullBytes is the size before a cut that the Tool made itself, 0 when it made none.
 	FullBytes int64
+	// Whole is the file that has the whole of a Content that must be cut, "" for none.
+	Whole string
+	// Media is an image or a sound beside Content, as somebody else made it; nil for none.
+	Media *Media
+}
+
+// Media is an image or a sound of a Result. Type is what its maker calls it; only the bytes tell what it is.
+type Media struct {
+	Type string `json:"type"`
+	Data []byte `json:"data"`
 }
 
 // Tool is what a model may call. Run answers every failure as a Result; it honours ctx. Tools keep no state of a Chat.

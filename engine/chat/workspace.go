@@ -50,6 +50,13 @@ type Workspace interface {
 	Git() Git
 }
 
+// OutputKeeper is a Workspace that keeps texts too long for a Result.
+type OutputKeeper interface {
+	// KeepOutput writes text into the Chat's temporary directory and gives the file, which Files read by exactly that path. It goes with the
+	// Chat, or after a week. No room for it is an error.
+	KeepOutput(id ID, text []byte) (path string, err error)
+}
+
 // Distant is a Workspace beside an Agent, which may be away.
 type Distant interface {
 	// Agent tells how the Agent is now.

@@ -111,9 +111,7 @@ func (a *Adapter) encode(req *chat.Request) ([]byte, error) {
 	if req.System != "" {
 		b.Messages = append(b.Messages, message{Role: chat.RoleSystem, Content: req.System})
 	}
-	for i := range req.Messages {
-		b.Messages = append(b.Messages, messageOf(&req.Messages[i]))
-	}
+	b.Messages = append(b.Messages, messagesOf(req.Messages)...)
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -134,6 +132,25 @@ func thinking(wish string) (effort string, template map[string]any) {
 	}
 	return "", nil
 }
+
+// messagesOf writes the history. The protocol has no images in Results: those of a Step's Results follow them in a message of their own.
+func messagesOf(all []chat.PromptMessage) (out []message) {
+	var seen []string
+	for i, m := range all {
+		if m.Role == chat.RoleTool {
+			seen, m.Images = append(seen, m.Images...), nil
+		}
+		out = append(out, messageOf(&m))
+		if len(seen) > 0 && (i == len(all)-1 || all[i+1].Role != chat.RoleTool) {
+			out = append(out, messageOf(&chat.PromptMessage{Role: chat.RoleUser, Content: textImages, Images: seen}))
+			seen = nil
+		}
+	}
+	return out
+}
+
+// textImages says where images come from that stand behind Results.
+const textImages = "[The images that the tools above answered with, in order.]"
 
 func messageOf(m *chat.PromptMessage) message {
 	out := message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning}

@@ -39,13 +39,13 @@ func Attach(mediaType string, data []byte) Attached {
 	return Attached{Text: text}
 }
 
-// Attachments gives the File Parts of the Messages that the prompt has, those of the newest Message first.
+// Attachments gives the Parts with Files of the Messages that the prompt has, those of the newest Message first.
 func Attachments(in Input) []chat.Part {
 	var out []chat.Part
 	msgs := inPrompt(in)
 	for i := len(msgs) - 1; i >= 0; i-- {
 		for _, p := range msgs[i].Content {
-			if p.Type == chat.PartFile {
+			if p.Type == chat.PartFile || p.Type == chat.PartToolResult && p.FileID != "" {
 				out = append(out, p)
 			}
 		}
@@ -97,6 +97,23 @@ func (h *historyWriter) file(p *chat.Part) (text, image string) {
 		return "[attached file: " + name + "; it is not text and cannot be shown]", ""
 	}
 	return labelled("File "+name+":", a.Text), ""
+}
+
+// media gives the image of a Result, or why the model has it not. What is no image is told in the Result itself.
+func (h *historyWriter) media(p *chat.Part) (note, image string) {
+	if p.FileID == "" || !chat.IsPicture(p.MediaType) {
+		return "", ""
+	}
+	a, ok := h.in.Files[p.FileID]
+	switch {
+	case !Sees(h.in.Config) || !ModelPicture(p.MediaType):
+		return chat.TextUnseen, ""
+	case !ok:
+		return chat.TextNoImage, ""
+	case a.Image == "":
+		return chat.TextNoRoom, ""
+	}
+	return "", a.Image
 }
 
 // labelled puts content into a fence that it cannot close.

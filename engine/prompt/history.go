@@ -195,22 +195,30 @@ func (h *historyWriter) calls(msg chat.PromptMessage, slots []*slot) {
 	h.out = append(h.out, msg)
 	for i, s := range slots {
 		if s.result != nil {
-			h.result(calls[i], resultText(s.result))
+			h.result(calls[i], s.result)
 		}
 	}
 	for i, s := range slots {
 		if s.result == nil {
-			h.result(calls[i], errorJSON(chat.TextLost))
+			h.result(calls[i], &chat.Part{})
 		}
 	}
 }
 
-func (h *historyWriter) result(call chat.Call, text string) {
-	if h.in.TextTools || h.in.JSONTools {
-		h.out = append(h.out, chat.PromptMessage{Role: chat.RoleUser, Content: "Result of " + call.Name + ":\n" + text})
-		return
+// result writes a Result, with its image beside it. An empty one is lost.
+func (h *historyWriter) result(call chat.Call, p *chat.Part) {
+	msg := chat.PromptMessage{Role: chat.RoleTool, Content: resultText(p), CallID: call.ID, ToolName: call.Name}
+	note, image := h.media(p)
+	if note != "" {
+		msg.Content += "\n" + note
 	}
-	h.out = append(h.out, chat.PromptMessage{Role: chat.RoleTool, Content: text, CallID: call.ID, ToolName: call.Name})
+	if image != "" {
+		msg.Images = []string{image}
+	}
+	if h.in.TextTools || h.in.JSONTools {
+		msg = chat.PromptMessage{Role: chat.RoleUser, Content: "Result of " + call.Name + ":\n" + msg.Content, Images: msg.Images}
+	}
+	h.out = append(h.out, msg)
 }
 
 // orphans writes Results that have no Call, each behind an empty Call of its own.

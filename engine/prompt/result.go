@@ -60,7 +60,7 @@ func EncodeResult(r chat.Result, limit int) chat.Part {
 	if r.IsError {
 		key = "error"
 	}
-	encoded, cut := wrapped(key, text, limit)
+	encoded, cut := wrapped(key, text, r.Whole, limit)
 	part.Result = json.RawMessage(encoded)
 	if cut {
 		part.Truncated, part.FullBytes = true, max(r.FullBytes, int64(len(r.Content)))
@@ -85,9 +85,9 @@ func wholeJSON(text string, isError bool) (json.RawMessage, bool) {
 	return json.RawMessage(text), true
 }
 
-// wrapped gives {"key": text}, text cut so that the JSON without the gap fits limit. Escapes make JSON longer than its text, so
+// wrapped gives {"key": text}, text cut, with whole named in the gap, so that the JSON without the gap fits limit. Escapes make JSON longer than its text, so
 // the cut is repeated with what is over taken off.
-func wrapped(key, text string, limit int) (encoded string, truncated bool) {
+func wrapped(key, text, whole string, limit int) (encoded string, truncated bool) {
 	const around = len(`{"": ""}`)
 	encoded = `{"` + key + `": ` + quoted(text) + `}`
 	if len(encoded) <= limit {
@@ -96,7 +96,7 @@ func wrapped(key, text string, limit int) (encoded string, truncated bool) {
 	// The line breaks around the gap are two bytes each in JSON, and CutResult counts them once.
 	room := max(0, min(limit-len(key)-around-2, len(text)-1))
 	for {
-		head, gap, tail := cutParts(text, room, "")
+		head, gap, tail := cutParts(text, room, whole)
 		encoded = `{"` + key + `": ` + quoted(head+gap+tail) + `}`
 		over := len(encoded) - len(gap) + 2 - limit
 		if over <= 0 || room == 0 {

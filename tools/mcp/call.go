@@ -5,26 +5,20 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"holdfast/engine/chat"
 )
 
-// Media is an image or a sound of an answer.
-type Media struct {
-	Type string
-	Data []byte
-}
-
 // Answer is a tool's answer. Text holds all text parts, links as they are written, and the structured content as JSON; of images and sounds
-// the first is kept.
+// the first is kept, as it came.
 type Answer struct {
 	Text    string
 	IsError bool
-	Image   *Media
-	Audio   *Media
+	Media   *chat.Media
 	// Left counts what was not kept: further images, sounds, files and parts of unknown types.
 	Left int
 }
@@ -113,14 +107,9 @@ func (a *Answer) take(p part) (text string, ok bool) {
 		if p.Resource.Text != "" {
 			return p.Resource.URI + "\n" + p.Resource.Text, true
 		}
-	case "image":
-		if data, err := base64.StdEncoding.DecodeString(p.Data); err == nil && a.Image == nil {
-			a.Image = &Media{Line(p.MIMEType, 100), data}
-			return "", false
-		}
-	case "audio":
-		if data, err := base64.StdEncoding.DecodeString(p.Data); err == nil && a.Audio == nil {
-			a.Audio = &Media{Line(p.MIMEType, 100), data}
+	case "image", "audio":
+		if data, err := base64.StdEncoding.DecodeString(p.Data); err == nil && a.Media == nil {
+			a.Media = &chat.Media{Type: Line(p.MIMEType, 100), Data: data}
 			return "", false
 		}
 	}
@@ -133,6 +122,3 @@ func sameJSON(text string, structured []byte) bool {
 	var a, b bytes.Buffer
 	return json.Compact(&a, []byte(text)) == nil && json.Compact(&b, structured) == nil && bytes.Equal(a.Bytes(), b.Bytes())
 }
-
-// String describes a Media without its bytes.
-func (m Media) String() string { return fmt.Sprintf("%s, %d bytes", m.Type, len(m.Data)) }

@@ -191,7 +191,7 @@ func TestListAndCall(t *testing.T) {
 			}
 		}
 		got, err := c.Call(t.Context(), "pictures", json.RawMessage(`{"text":""}`))
-		if err != nil || got.Text != "ten" || got.Image == nil || string(got.Image.Data) != "picture" || got.Audio == nil || got.Left != 9 {
+		if err != nil || got.Text != "ten" || got.Media == nil || string(got.Media.Data) != "picture" || got.Media.Type != "image/png" || got.Left != 10 {
 			t.Errorf("pictures: got %+v, %v", got, err)
 		}
 		if _, err := c.Call(t.Context(), "nothing", json.RawMessage(`{}`)); kindOf(t, err) != mcp.Refused {

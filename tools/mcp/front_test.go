@@ -344,24 +344,6 @@ func TestListsAndLongNames(t *testing.T) {
 	}
 }
 
-// Case 39: the first picture is kept as a note, the rest is counted.
-func TestPicturesOfATool(t *testing.T) {
-	t.Parallel()
-	a := apitest.Start(t, apitest.Options{Answer: calls})
-	add(t, a, "b", web(t, server.NewStreamableHTTPServer(library())), nil)
-	_, held := says(t, a, "b__pictures b__shape b__huge", nil)
-	got := results(held)
-	if text := string(got["b__pictures"].Result); !strings.Contains(text, "[image left out: the model cannot see]") || !strings.Contains(text, "9 more parts") || !strings.Contains(text, "audio") {
-		t.Errorf("pictures: %s", text)
-	}
-	if p := got["b__huge"]; !p.IsError || !strings.Contains(string(p.Result), "8 MiB") {
-		t.Errorf("62 MB: %s", p.Result)
-	}
-	if text := string(got["b__shape"].Result); !strings.Contains(text, "a text") || !strings.Contains(text, `\"n\":1`) && !strings.Contains(text, `"n":1`) {
-		t.Errorf("shape: %s", text)
-	}
-}
-
 // Check 38 of operations: one tool changes; it alone is disabled until the shown difference is accepted.
 func TestAChangedToolWaitsForAnAdmin(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,6 @@ const maxLeft = 4
 type session struct {
 	source *Source
 	target chat.MCPTarget
-	vision bool
 	tools  []*tool
 
 	mu   sync.Mutex // guards the rest

@@ -87,7 +87,7 @@ func (s *Source) Open(ctx context.Context, scope chat.ToolScope) (chat.OpenedToo
 	notes := make([][]string, len(targets))
 	var all sync.WaitGroup
 	for i, t := range targets {
-		all.Go(func() { sessions[i], notes[i] = s.open(ctx, t, scope) })
+		all.Go(func() { sessions[i], notes[i] = s.open(ctx, t) })
 	}
 	all.Wait()
 	var tools []*tool
@@ -127,7 +127,7 @@ func closeAll(sessions []*session) {
 }
 
 // open connects to one server. What goes wrong there is a note, and costs its own tools alone.
-func (s *Source) open(ctx context.Context, t chat.MCPTarget, scope chat.ToolScope) (open *session, notes []string) {
+func (s *Source) open(ctx context.Context, t chat.MCPTarget) (open *session, notes []string) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.o.Log.Error("an MCP server made the client panic", chat.LogServer, t.Server.Slug, chat.LogPanic, fmt.Sprint(v), chat.LogStack, string(debug.Stack()))
@@ -137,7 +137,7 @@ func (s *Source) open(ctx context.Context, t chat.MCPTarget, scope chat.ToolScop
 	began := s.o.Now()
 	own, cancel := context.WithTimeout(ctx, s.o.Open)
 	defer cancel()
-	open = &session{source: s, target: t, vision: scope.Vision}
+	open = &session{source: s, target: t}
 	list, err := open.begin(own)
 	if err != nil {
 		open.close()

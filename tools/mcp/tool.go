@@ -63,7 +63,7 @@ func (t *tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat
 	if err != nil {
 		return failure("The MCP server %s %s.", name, strings.TrimRight(reasonOf(err), "."))
 	}
-	return t.result(got)
+	return resultOf(got)
 }
 
 func lost(err error) bool {
@@ -77,32 +77,19 @@ func unsent(err error) bool {
 	return errors.As(err, &e) && e.Unsent
 }
 
-// result is an Answer by the rules for Results: texts, and notes about what a model does not get.
-func (t *tool) result(a Answer) chat.Result {
+// resultOf is an Answer by the rules for Results: texts, and a note about what a model does not get.
+func resultOf(a Answer) chat.Result {
 	texts := []string{}
 	if a.Text != "" {
 		texts = append(texts, a.Text)
 	}
-	if a.Image != nil {
-		texts = append(texts, t.imageNote(*a.Image))
-	}
-	if a.Audio != nil {
-		texts = append(texts, "[audio left out: "+a.Audio.String()+"]")
-	}
 	if a.Left > 0 {
 		texts = append(texts, fmt.Sprintf("[%d more parts of the answer were left out]", a.Left))
 	}
-	if len(texts) == 0 {
+	if len(texts) == 0 && a.Media == nil {
 		texts = append(texts, "[the tool answered nothing]")
 	}
-	return chat.Result{Content: strings.Join(texts, "\n"), IsError: a.IsError}
-}
-
-func (t *tool) imageNote(m Media) string {
-	if !t.session.vision {
-		return "[image left out: the model cannot see]"
-	}
-	return "[image left out: " + m.String() + "; images of tools are not shown to models here]"
+	return chat.Result{Content: strings.Join(texts, "\n"), IsError: a.IsError, Media: a.Media}
 }
 
 func failure(format string, a ...any) chat.Result {

@@ -65,6 +65,9 @@ func writePart(b *bytes.Buffer, p *chat.Part) {
 		}
 		fmt.Fprintf(b, "\n%s of **%s**:\n\n", word, oneLine(p.ToolName))
 		fenced(b, "json", pretty(p.Result))
+		if p.Name != "" {
+			fmt.Fprintf(b, "\nFile: %s\n", oneLine(p.Name))
+		}
 	case chat.PartFile:
 		fmt.Fprintf(b, "\nFile: %s\n", oneLine(p.Name))
 	case chat.PartFileReference:

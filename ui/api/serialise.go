@@ -109,6 +109,7 @@ func shownPart(p *chat.Part) client.Part {
 	case chat.PartToolResult:
 		out.CallID, out.ToolName, out.Result, out.IsError, out.ProviderExecuted = p.CallID, p.ToolName, p.Result, p.IsError, p.ProviderExecuted
 		out.Truncated, out.FullBytes = p.Truncated, p.FullBytes
+		out.FileID, out.Name, out.MediaType = p.FileID, p.Name, p.MediaType
 		out.CreatedAt, out.CompletedAt = client.AtOrNil(p.CreatedAt), client.AtOrNil(p.CompletedAt)
 	case chat.PartFile:
 		out.FileID, out.Name, out.MediaType = p.FileID, p.Name, p.MediaType

@@ -86,7 +86,8 @@ func bodies() map[string]view.Body {
 		"lint":    {Terminal: text.Terminal("\x1b[31mfeed/fetch.go:52:9: ineffectual assignment to err (ineffassign)\x1b[0m\nmake: *** [Makefile:31: lint] Error 2")},
 		"search": {Terminal: text.Terminal("cmd/tided/main.go:88:       r, err := fetcher.Fetch(ctx, st)\ncmd/tided/main.go:131:      go poll(ctx, fetcher.Fetch, stations)\n" +
 			"feed/fetch.go:41:           func (f *Fetcher) Fetch(ctx context.Context, s Station)\ninternal/render/stationpage/live_reading_component.go:57: reading, err := p.feed.Fetch(r.Context(), st)")},
-		"list": {Terminal: text.Terminal("backoff.go\nfetch.go\nfetch_test.go")},
+		"image": {Files: []view.Attached{{ID: "g1", Name: "snap.png", URL: "/gallery/picture.png", Size: "12 KB", Picture: true}}, Terminal: text.Terminal("the harbour\n[image: snap.png, 128 x 96]")},
+		"list":  {Terminal: text.Terminal("backoff.go\nfetch.go\nfetch_test.go")},
 	}
 }
 

@@ -58,7 +58,7 @@ func sections() []section {
 		{"Outbound", outbounds()},
 		{"Notifications", notifications()},
 		{"Turns", turnForms()},
-		{"Opened rows", []specimen{{"Source, difference, output, words", "", []templ.Component{view.RowBody(bodies()["source"]), view.RowBody(bodies()["diffs"]), view.RowBody(bodies()["output"]), view.RowBody(bodies()["lint"]), view.RowBody(bodies()["refused"])}}}},
+		{"Opened rows", []specimen{{"Source, difference, output, words", "", []templ.Component{view.RowBody(bodies()["source"]), view.RowBody(bodies()["diffs"]), view.RowBody(bodies()["output"]), view.RowBody(bodies()["lint"]), view.RowBody(bodies()["image"]), view.RowBody(bodies()["refused"])}}}},
 	}
 }
 

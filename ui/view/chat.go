@@ -233,7 +233,9 @@ type AskedTarget struct {
 type Body struct {
 	Note string
 	// Prose is Markdown: a plan, a report. Href leads on, with the words of HrefText.
-	Prose    []text.Block
+	Prose []text.Block
+	// Files are an image or a sound of the Result.
+	Files    []Attached
 	Href     string
 	HrefText string
 	Terminal text.HTML
