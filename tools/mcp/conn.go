@@ -22,8 +22,11 @@ type Conn struct {
 	client  *client.Client
 	program *program
 	// life ends with the connection, or when its stream is lost; end ends it.
-	life    context.Context
-	end     context.CancelFunc
+	life context.Context
+	end  context.CancelFunc
+	// trips bounds what still runs over HTTP while Close says good-bye; cut ends that.
+	trips   context.Context
+	cut     context.CancelFunc
 	stream  watch
 	sent    atomic.Int64
 	changed atomic.Bool
@@ -38,6 +41,7 @@ func (c *Conn) unasked() bool { return c.sent.Add(1) <= maxUnasked }
 func Dial(ctx context.Context, server Server, limits Limits) (*Conn, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Conn{server: server, limits: limits.withDefaults(), life: life, end: end}
+	c.trips, c.cut = context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
 	err := c.connect(ctx, life)
 	if !stop() && err == nil {
@@ -158,10 +162,12 @@ func (c *Conn) Name() string { return c.name }
 // Changed says whether the server has announced another list of tools since the last time it was asked.
 func (c *Conn) Changed() bool { return c.changed.Swap(false) }
 
-// Close ends the connection: calls that run fail, a program is made to end. It takes at most the times of Limits.
+// Close ends the connection: calls that run fail, a program is made to end. What the library still waits for after the times of Limits is
+// ended under it, so that nothing of the connection runs any more when Close returns.
 func (c *Conn) Close() error {
 	// What waits ends as closed, whatever its transport says of it.
 	c.end()
+	defer c.cut()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -179,6 +185,8 @@ func (c *Conn) Close() error {
 	select {
 	case <-done:
 	case <-t.C:
+		c.cut()
+		<-done
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -398,6 +399,49 @@ func TestCloseEndsAProgramThatStays(t *testing.T) {
 	if err := <-done; kindOf(t, err) != mcp.Closed {
 		t.Errorf("the call that ran: %v", err)
 	}
+}
+
+// running counts the requests that have no answer yet.
+type running struct {
+	n    atomic.Int64
+	next http.RoundTripper
+}
+
+// RoundTrip makes one.
+func (r *running) RoundTrip(q *http.Request) (*http.Response, error) {
+	r.n.Add(1)
+	defer r.n.Add(-1)
+	return r.next.RoundTrip(q)
+}
+
+// A server that hangs while it is told good-bye is left, and nothing of the connection runs on.
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	answers := answering(map[string]string{"initialize": hello, "tools/call": `{"content":[]}`})
+	left := make(chan struct{})
+	s := listening(t, mcp.StreamableHTTP, "/mcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodDelete {
+			// Only who has a session says good-bye.
+			w.Header().Set("Mcp-Session-Id", "one")
+			answers.ServeHTTP(w, r)
+			return
+		}
+		<-r.Context().Done()
+		close(left)
+	}))
+	trips := &running{next: s.HTTP.Transport}
+	s.HTTP = &http.Client{Transport: trips}
+	c := dial(t, s, mcp.Limits{Close: time.Millisecond})
+	if _, err := c.Call(t.Context(), "echo", json.RawMessage(`{"text":"hi"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := trips.n.Load(); n != 0 {
+		t.Errorf("%d requests run on", n)
+	}
+	<-left
 }
 
 func FuzzClean(f *testing.F) {

@@ -62,7 +62,25 @@ type guardedTrip struct {
 
 // RoundTrip makes one request.
 func (t *guardedTrip) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
+	ctx, release := t.conn.bound(r.Context())
+	r = r.Clone(ctx)
+	res, err := t.trip(r)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	res.Body.(*boundedBody).release = release
+	return res, nil
+}
+
+// bound is a context that ends with the connection's trips, too.
+func (c *Conn) bound(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.trips, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func (t *guardedTrip) trip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != t.origin.Scheme || !strings.EqualFold(r.URL.Host, t.origin.Host) {
 		r.Header.Del(sessionHeader)
 		r.Header.Del("Authorization")
@@ -115,6 +133,7 @@ type boundedBody struct {
 	endless bool
 	watch   *watch
 	conn    *Conn
+	release func()
 }
 
 // Read reads on within the limit.
@@ -156,8 +175,11 @@ func (b *boundedBody) stop(why error) error {
 		b.conn.stream.update(note)
 		b.conn.end()
 	}
-	return errors.Join(why, b.body.Close())
+	return errors.Join(why, b.Close())
 }
 
 // Close closes the body.
-func (b *boundedBody) Close() error { return b.body.Close() }
+func (b *boundedBody) Close() error {
+	defer b.release()
+	return b.body.Close()
+}
