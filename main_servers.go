@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"holdfast/agentside/server"
@@ -69,11 +70,14 @@ func (s session) Tools(ctx context.Context) ([]chat.ResourceTool, []string, erro
 	return out, notes, nil
 }
 
+// over are the failures after which a connection is made anew. A program that sent too much is read no further.
+var over = []mcp.Kind{mcp.Unreachable, mcp.Closed, mcp.TooLarge}
+
 // Call calls a tool.
 func (s session) Call(ctx context.Context, tool string, args json.RawMessage) (chat.ServerAnswer, error) {
 	a, err := s.conn.Call(ctx, tool, args)
 	var failed *mcp.Error
-	if errors.As(err, &failed) && (failed.Kind == mcp.Unreachable || failed.Kind == mcp.Closed) {
+	if errors.As(err, &failed) && slices.Contains(over, failed.Kind) {
 		return chat.ServerAnswer{}, fmt.Errorf("%w: %w", server.ErrLost, err)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func (r *run) addServers() error {
 			for _, tool := range s.Tools {
 				tools = append(tools, serverTool(servers, s.Name, tool))
 			}
-			if len(s.Changed) > 0 {
+			if s.Error != "" {
 				warnings = append(warnings, fmt.Sprintf("MCP server %s: %s", s.Name, s.Error))
 			}
 		case chat.ResourceExcluded:

@@ -212,6 +212,12 @@ func (p *Provider) Call(ctx context.Context, name, tool string, args json.RawMes
 		return answer, nil
 	}
 	if errors.Is(err, ErrLost) {
+		// Whoever looks now must not take it for connected.
+		p.mu.Lock()
+		if r.session == session {
+			r.session, r.failure = nil, ErrLost.Error()
+		}
+		p.mu.Unlock()
 		ring(r.lost)
 	}
 	if ctx.Err() != nil {
