@@ -64,9 +64,6 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 			msgs[i].ID = id
 			appended(c, &msgs[i])
 		}
-		if err := trimMedia(tx, c, msgs); err != nil {
-			return err
-		}
 		if seen != nil {
 			if err := tx.PutFileReads(c.ID, seen); err != nil {
 				return err
@@ -100,7 +97,7 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 		if err := r.owe(tx, c, m, ev); err != nil {
 			return err
 		}
-		return tx.ClearIntents(c.ID)
+		return errors.Join(trimMedia(tx, c, msgs), tx.ClearIntents(c.ID))
 	}
 	lease := r.lease
 	return change{chat: r.id, fence: &lease, write: write, messages: msgs,
