@@ -342,7 +342,7 @@ func TestAFoldersServerElsewhere(t *testing.T) {
 	if len(called()) > 0 || strings.Contains(s.Error, "first-key") {
 		t.Errorf("a local address was called: %q, %+v", called(), s)
 	}
-	name, port := harbour(t, server.URL)
+	name, port := ledgerHost(t, server.URL)
 	h := attempts(t, c, name, port)
 	if h.Called > 0 || h.Refused == 0 || h.Attempts[0].Purpose != "MCP server of a workspace" {
 		t.Errorf("the ledger before: %+v", h)
@@ -394,8 +394,8 @@ func beyondLoopback(t *testing.T) net.Listener {
 	return nil
 }
 
-// harbour is a server's host and port.
-func harbour(t *testing.T, address string) (name string, port int) {
+// ledgerHost is a server's host and port.
+func ledgerHost(t *testing.T, address string) (name string, port int) {
 	t.Helper()
 	name, text, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
 	if err != nil {
