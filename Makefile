@@ -46,7 +46,7 @@ OLLAMA_VERSION   := v0.11.4
 OLLAMA           := $(HOLDFAST_CACHE)/ollama-$(OLLAMA_VERSION)/ollama
 # An MCP server of another implementation; its lock file pins every package of it by version and hash.
 PEER_LOCK := tools/mcp/testdata/npm/package-lock.json
-PEER      := $(HOLDFAST_CACHE)/mcp-peer-$(shell $(call sha256,$(PEER_LOCK)) | cut -c1-16)
+PEER      := $(HOLDFAST_CACHE)/mcp-peer-$(shell { $(call sha256,$(PEER_LOCK)); } 2>/dev/null | cut -c1-16)
 
 # $(call need,PROGRAM,PACKAGES,WHAT FOR) installs Debian packages when root may, else says the command and stops.
 need = command -v $(1) >/dev/null || { \
