@@ -319,7 +319,7 @@ func (b *batch) one(i int) {
 	func() {
 		defer func() {
 			if v := recover(); v != nil {
-				r.e.log.Error("a tool panicked", chat.LogChat, r.id, chat.LogTool, p.call.Name, chat.LogPanic, fmt.Sprint(v), chat.LogStack, string(debug.Stack()))
+				r.log().Error("a tool panicked", chat.LogTool, p.call.Name, chat.LogPanic, fmt.Sprint(v), chat.LogStack, string(debug.Stack()))
 				res = chat.Result{Content: chat.TextPanic(fmt.Sprint(v)), IsError: true}
 			}
 		}()
@@ -380,7 +380,7 @@ func (b *batch) put(i int, part chat.Part) {
 	in.Result = &part
 	if err := b.r.putIntent(in); err != nil {
 		// The Step's commit holds the Result too; only a crash before it would ask a person about this Call.
-		b.r.e.log.Warn("a result could not be made durable early", chat.LogChat, b.r.id, chat.LogError, err)
+		b.r.log().Warn("a result could not be made durable early", chat.LogError, err)
 	}
 }
 

@@ -13,6 +13,8 @@ const coldLoad = 200 * time.Millisecond
 
 // books are what a run notes for its next commit, and the request of its Step. Tools write in them from their own goroutines.
 type books struct {
+	// turn is the Message that the Turn answers; it is set before anything else begins.
+	turn chat.MessageID
 	// sent is the request of the running Step; it is set before its Tools begin.
 	sent prompt.Built
 	// trace says what the run spent its time on.

@@ -56,7 +56,7 @@ func (r *run) addAdvisor() {
 			return usage.CostMicros(advises, reply.Usage)
 		}, Notice: r.noteConsult, Now: r.e.now})
 	if err != nil {
-		r.e.log.Warn("the advisor cannot be asked in this turn", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the advisor cannot be asked in this turn", chat.LogError, err)
 	}
 	t.extra.tools = append(t.extra.tools, advisor.NewTool(runtime, err))
 	t.extra.exclusive = append(t.extra.exclusive[:len(t.extra.exclusive):len(t.extra.exclusive)], chat.AdvisorTool)

@@ -55,7 +55,7 @@ func (r *run) judge(o outcome) (complete bool, err error) {
 	status, err := r.classify(ctx, o, final)
 	if err != nil || status == "" {
 		r.e.meters.quick.Inc("classifier", "error")
-		r.e.log.Info("a finished turn was not judged", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Info("a finished turn was not judged", chat.LogError, err)
 		return false, nil
 	}
 	r.e.meters.quick.Inc("classifier", "ok")
@@ -79,7 +79,7 @@ func (r *run) queued() bool {
 		return err
 	})
 	if err != nil {
-		r.e.log.Warn("the queue could not be read, so the turn is not judged", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the queue could not be read, so the turn is not judged", chat.LogError, err)
 	}
 	return waits || err != nil
 }

@@ -81,7 +81,7 @@ func (r *run) keepFile(f *chat.File, data []byte) (*chat.File, error) {
 		err = r.e.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutFile(f) })
 	}
 	if err != nil {
-		r.e.log.Warn("what a tool answered with could not be stored", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("what a tool answered with could not be stored", chat.LogError, err)
 	}
 	return f, err
 }
@@ -114,7 +114,7 @@ func (r *run) keepOutput(text string) string {
 	}
 	path, err := keeper.KeepOutput(r.id, []byte(text))
 	if err != nil {
-		r.e.log.Warn("a result that is too long could not be kept whole", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("a result that is too long could not be kept whole", chat.LogError, err)
 		return ""
 	}
 	return path

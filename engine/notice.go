@@ -61,7 +61,7 @@ func (r *run) tellSummed(summary string) {
 	// It is asked at the end of the process too.
 	owed, err := r.e.claimNotice(context.WithoutCancel(r.e.runner.ctx), r.id, r.t.chat.LastReply)
 	if err != nil {
-		r.e.log.Warn("that a turn is finished is told after the next start", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("that a turn is finished is told after the next start", chat.LogError, err)
 	}
 	if err != nil || owed == nil {
 		return

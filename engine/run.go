@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 
 	"holdfast/engine/chat"
@@ -92,7 +93,7 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 func (r *run) guarded(c *chat.Chat) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.e.log.Error("a turn panicked", chat.LogChat, r.id, chat.LogPanic, fmt.Sprint(p), chat.LogStack, string(debug.Stack()))
+			r.log().Error("a turn panicked", chat.LogPanic, fmt.Sprint(p), chat.LogStack, string(debug.Stack()))
 			err = internalError(fmt.Errorf("panic: %v", p))
 		}
 	}()
@@ -102,13 +103,21 @@ func (r *run) guarded(c *chat.Chat) (err error) {
 	return r.steps()
 }
 
+// log is for lines about the run; each says of which Chat, Turn, Step and worker it is.
+func (r *run) log() *slog.Logger {
+	r.draft.mu.Lock()
+	step := r.draft.d.Step
+	r.draft.mu.Unlock()
+	return r.e.log.With(chat.LogChat, r.id, chat.LogTurn, r.books.turn, chat.LogStep, step, chat.LogWorker, r.lease.Runner)
+}
+
 // errFinished is how a Turn ends whose last transition is already committed.
 var errFinished = errors.New("engine: the turn is finished")
 
 // begin reads what the whole Turn uses.
 func (r *run) begin(c *chat.Chat) error {
 	t := &r.t
-	t.chat = c
+	t.chat, r.books.turn = c, c.Turn.UserMessage
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
 		if t.config, err = r.e.ports.configs(tx, c.ModelConfigID); err != nil {
 			return err
@@ -223,7 +232,7 @@ func (r *run) end(err error) {
 		return
 	case cause == chat.CauseInterrupted:
 		if err != nil && !errors.As(err, new(chat.Cause)) {
-			r.e.log.Info("a turn failed while it was interrupted", chat.LogChat, r.id, chat.LogError, err)
+			r.log().Info("a turn failed while it was interrupted", chat.LogError, err)
 		}
 		err = r.finishInterrupted()
 	case cause == chat.CauseShutdown:
@@ -231,12 +240,12 @@ func (r *run) end(err error) {
 	case err != nil:
 		failure := turnError(err)
 		r.e.meters.errors.Inc(string(failure.Kind))
-		r.e.log.Warn("a turn failed", chat.LogChat, r.id, chat.LogKind, failure.Kind, chat.LogError, err)
+		r.log().Warn("a turn failed", chat.LogKind, failure.Kind, chat.LogError, err)
 		err = r.finish(ctx, chat.Event{Kind: chat.Fail}, "error", failure)
 	}
 	if err != nil && !errors.Is(err, errFenced) {
 		// The lease stays; the sweep recovers the Chat from its checkpoints.
-		r.e.log.Error("a turn could not be ended", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Error("a turn could not be ended", chat.LogError, err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *run) openServers() (collect func() error) {
 		defer close(s.ready)
 		defer func() {
 			if v := recover(); v != nil {
-				r.e.log.Error("opening MCP servers panicked", chat.LogChat, r.id, chat.LogPanic, fmt.Sprint(v), chat.LogStack, string(debug.Stack()))
+				r.log().Error("opening MCP servers panicked", chat.LogPanic, fmt.Sprint(v), chat.LogStack, string(debug.Stack()))
 				s.opened.Warnings = append(s.opened.Warnings, chat.ToolWarning{Server: "of this chat", Reason: "could not be opened", At: r.e.now()})
 			}
 		}()

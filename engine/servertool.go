@@ -35,7 +35,7 @@ func (r *run) addServers() error {
 		return context.Cause(r.ctx)
 	}
 	if err != nil {
-		r.e.log.Warn("the MCP servers of a workspace were not looked at again", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the MCP servers of a workspace were not looked at again", chat.LogError, err)
 		if said := withoutServers(t.workspace, err); said != "" && len(all) == 0 {
 			warnings = append(warnings, said)
 		}

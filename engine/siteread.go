@@ -40,11 +40,11 @@ func (r *run) readSite(tx *kv.Tx) error {
 	said.deadline, said.planText = behaviour.ActionDeadline(r.e.bounds.ActionTimeout), plan.Text
 	judges, err := site.ReadClassifier(tx)
 	if err != nil {
-		r.e.log.Warn("the classifier's settings could not be read, so this turn is not judged", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the classifier's settings could not be read, so this turn is not judged", chat.LogError, err)
 	}
 	said.judges = judges.Enabled && err == nil
 	if err := r.readAdvisor(tx); err != nil {
-		r.e.log.Warn("the advisor's settings could not be read, so this turn has none", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the advisor's settings could not be read, so this turn has none", chat.LogError, err)
 		said.advisor.Enabled = false
 	}
 	return nil
@@ -59,7 +59,7 @@ func (r *run) readAdvisor(tx *kv.Tx) (err error) {
 	if id := said.advisor.ModelConfigID; id != chat.ZeroModelConfig && id != said.advises.ID {
 		named, err := r.e.ports.configs(tx, id)
 		if err != nil || named.ID != id {
-			r.e.log.Warn("the advisor's model is gone or disabled; the chat's own is asked", chat.LogChat, r.id, chat.LogModel, id, chat.LogError, err)
+			r.log().Warn("the advisor's model is gone or disabled; the chat's own is asked", chat.LogModel, id, chat.LogError, err)
 		} else {
 			said.advises = named
 		}

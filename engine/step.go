@@ -217,7 +217,7 @@ func (r *run) halved() bool {
 	}
 	tokens, halved, err := r.e.ports.halveWindow(r.ctx, r.t.config.ID)
 	if err != nil {
-		r.e.log.Warn("the window could not be halved", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the window could not be halved", chat.LogError, err)
 	}
 	if !halved || err != nil {
 		return false

@@ -60,7 +60,7 @@ func (r *run) summariseTurn() (line string) {
 	result := "ok"
 	if err != nil {
 		result = "error"
-		r.e.log.Info("no summary of a turn was made", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Info("no summary of a turn was made", chat.LogError, err)
 	}
 	r.e.meters.quick.Inc("summary", result)
 	if line == "" && reply.Usage.InputTokens == nil {
@@ -76,7 +76,7 @@ func (r *run) summariseTurn() (line string) {
 			return tx.PutUsage(usage)
 		}})
 	if err != nil && r.e.runner.ctx.Err() == nil {
-		r.e.log.Warn("a summary of a turn could not be stored", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("a summary of a turn could not be stored", chat.LogError, err)
 	}
 	if line == "" {
 		line = first
@@ -92,7 +92,7 @@ func (r *run) summarised() (wanted bool) {
 		return err
 	})
 	if err != nil && r.e.runner.ctx.Err() == nil {
-		r.e.log.Warn("the settings of turn summaries could not be read, so no model is asked", chat.LogChat, r.id, chat.LogError, err)
+		r.log().Warn("the settings of turn summaries could not be read, so no model is asked", chat.LogError, err)
 	}
 	return wanted && err == nil
 }

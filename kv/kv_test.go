@@ -152,3 +152,15 @@ func TestManyWritersKeepEachChatsOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestTheFiguresOfAClosedStore: whoever asks for them while the appliance stops gets them.
+func TestTheFiguresOfAClosedStore(t *testing.T) {
+	s := openTest(t, t.TempDir(), faults{})
+	before := s.Stats()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := s.Stats(); before.PageSize == 0 || after.PageSize != before.PageSize {
+		t.Errorf("pages of %d bytes, then of %d", before.PageSize, after.PageSize)
+	}
+}

@@ -42,7 +42,7 @@ func (s *Store) Stats() Stats {
 	out := Stats{
 		Commits: s.gauges.commits.Load(), Functions: s.gauges.functions.Load(), CommitTime: time.Duration(s.gauges.commitTime.Load()),
 		Queued: len(s.committer.queue), OldestTx: s.gauges.oldest(), SlowReads: s.gauges.slowReads.Load(),
-		SlowWrites: s.gauges.slowWrites.Load(), Damaged: len(s.damages.list()), PageSize: s.db.Info().PageSize,
+		SlowWrites: s.gauges.slowWrites.Load(), Damaged: len(s.damages.list()), PageSize: s.pageSize,
 	}
 	out.FreePages = s.db.Stats().FreePageN
 	out.SizeBytes = s.size()

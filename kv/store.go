@@ -68,6 +68,8 @@ type Store struct {
 // opening is what this Open counts with: its epoch, and the values of the site configuration that count in the place of stored ones.
 type opening struct {
 	epoch int64
+	// pageSize is bbolt's, in bytes. It is asked for once: a database that is closed has none.
+	pageSize int
 	fixed atomic.Pointer[map[string]json.RawMessage]
 }
 
@@ -127,6 +129,7 @@ func open(ctx context.Context, dir string, o Options, f faults) (*Store, error) 
 	}
 	s := &Store{dir: dir, log: o.Log, now: o.Now, db: db, files: newFiles(dir, o.Now), gauges: newGauges(o.Committed), damages: newDamages(o.Log),
 		faults: f}
+	s.pageSize = db.Info().PageSize
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

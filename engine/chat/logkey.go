@@ -2,6 +2,7 @@ package chat
 
 // The keys of log lines. They stand here alone, so that a reader of the log finds one thing under one name, whichever room wrote the line.
 const (
+	// LogStack is the stack of a panic. What a line says under it goes to a crash file.
 	LogAction        = "action"
 	LogAfterARestart = "after_a_restart"
 	LogAgainIn       = "again_in"
@@ -40,16 +41,18 @@ const (
 	LogRequestID     = "request_id"
 	LogSays          = "says"
 	LogServer        = "server"
-	// LogStack is the stack of a panic. What a line says under it goes to a crash file.
-	LogStack     = "stack"
-	LogState     = "state"
-	LogStatus    = "status"
-	LogTook      = "took"
-	LogTool      = "tool"
-	LogUser      = "user"
-	LogValue     = "value"
-	LogVersion   = "version"
-	LogWhat      = "what"
-	LogWindow    = "window"
-	LogWorkspace = "workspace"
+	LogStack         = "stack"
+	LogState         = "state"
+	LogStatus        = "status"
+	LogStep          = "step"
+	LogTook          = "took"
+	LogTool          = "tool"
+	LogTurn          = "turn"
+	LogUser          = "user"
+	LogValue         = "value"
+	LogVersion       = "version"
+	LogWhat          = "what"
+	LogWindow        = "window"
+	LogWorker        = "worker"
+	LogWorkspace     = "workspace"
 )
