@@ -70,7 +70,7 @@ type opening struct {
 	epoch int64
 	// pageSize is bbolt's, in bytes. It is asked for once: a database that is closed has none.
 	pageSize int
-	fixed atomic.Pointer[map[string]json.RawMessage]
+	fixed    atomic.Pointer[map[string]json.RawMessage]
 }
 
 // ending is what Close needs: once, the checks that still run, and how to end them.
