@@ -208,7 +208,7 @@ func TestBrowserFiles(t *testing.T) {
 	p.until(`document.querySelectorAll('#log .is-ask').length===2`)
 	p.rests()
 	p.shows("#log .is-ask:nth-of-type(n+2)", "pasted.txt")
-	// A message of files alone waits in the queue, and comes back with them.
+	// A message of files alone waits in the queue; words that are written to it there go with its files.
 	p.send("stall")
 	p.until(`'running' in document.getElementById('actions').dataset`)
 	p.shows("#log .is-draft", "I begin")
@@ -217,10 +217,15 @@ func TestBrowserFiles(t *testing.T) {
 	p.enter()
 	p.shows("#queue li", "q.txt")
 	p.press("#queue", "Edit")
-	p.until(`document.querySelectorAll('#queue li').length===0&&document.querySelectorAll('#files input').length===1`)
+	p.until(`document.activeElement.matches('#queue-edit textarea')&&document.activeElement.value===''`)
+	p.fill("#queue-edit textarea", "look at it")
 	p.shot("files-chat")
 	if os.Getenv("HOLDFAST_SHOTS") != "" {
 		p.do("narrow and dark", size(390, 844), theme(true))
 		p.shot("files-chat-390-dark")
 	}
+	p.key("Enter", "\r", 13, 0)
+	p.until(`!document.getElementById('queue-edit')`)
+	p.shows("#queue li", "look at it")
+	p.shows("#queue li", "q.txt")
 }

@@ -137,7 +137,7 @@ func writeTemplate(p *page, a *appliance, source, made, setup string) {
 	p.fill("#template-new [name=setup]", setup)
 	p.fill("#template-new [name=setup_timeout_ms]", "3h")
 	p.click("#template-new [name=allow_agents]")
-	p.press("#template-new", "Save")
+	p.press("#template-new", "Make the template")
 	p.shows("#template-new .is-bad", "absolute path")
 	p.until(`document.querySelectorAll('#template-new .is-bad').length===2`)
 	p.picture("template-refused")
@@ -146,7 +146,7 @@ func writeTemplate(p *page, a *appliance, source, made, setup string) {
 	}
 	p.fill("#template-new [name=source]", source)
 	p.fill("#template-new [name=setup_timeout_ms]", "5m")
-	p.press("#template-new", "Save")
+	p.press("#template-new", "Make the template")
 	p.shows("#templates", "Tide tables")
 	p.until(`document.querySelector('#template-new [name=name]').value===''&&document.querySelector('#template-new .savebar').hidden`)
 
