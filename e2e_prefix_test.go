@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -171,15 +173,15 @@ func lastFrame(answer []byte) (prompted, bool) {
 	return prompted{}, false
 }
 
-// cold sends the same request when the server's cache holds another prompt of that length.
+// cold sends the same request behind words that no cache of the server, which may have several, can hold.
 func (p *prompts) cold(server string, body []byte) prompted {
 	p.t.Helper()
-	other := bytes.Replace(body, []byte(`"messages":[{`), []byte(`"messages":[{"role":"system","content":"something else"},{`), 1)
+	words := fmt.Sprintf(`"messages":[{"role":"system","content":"something else, %s"},{`, rand.Text())
+	other := bytes.Replace(body, []byte(`"messages":[{`), []byte(words), 1)
 	if bytes.Equal(other, body) {
 		p.t.Fatal("the request has no messages")
 	}
-	p.post(server, other)
-	return p.post(server, body)
+	return p.post(server, other)
 }
 
 func (p *prompts) post(server string, body []byte) prompted {
