@@ -24,6 +24,9 @@ func fullChat(owner chat.UserID) *chat.Chat {
 	return c
 }
 
+// notKept are the fields that a Chat which is kept has not.
+var notKept = map[string]bool{"Outstanding": true, "ClientTools": true, "LastError": true}
+
 // readBoth gives a Chat as an Update reads it, which may be from memory, and as a View does, which decodes it.
 func readBoth(t *testing.T, s *Store, id chat.ID) (kept, decoded *chat.Chat) {
 	t.Helper()
@@ -73,6 +76,15 @@ func TestAWrittenChatIsReadAsItIsDecoded(t *testing.T) {
 func TestWhatAnUpdateChangesInAChatIsNotKept(t *testing.T) {
 	s := openTest(t, t.TempDir(), faults{})
 	c := fullChat(newID[chat.UserID]())
+	for name, v := range map[string]reflect.Value{"Chat": reflect.ValueOf(*c), "Turn": reflect.ValueOf(c.Turn)} {
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			kind := f.Type.Kind()
+			if shared := kind == reflect.Pointer || kind == reflect.Slice || kind == reflect.Map; shared && v.Field(i).IsNil() && !notKept[f.Name] {
+				t.Errorf("fullChat has no %s.%s, so whether it is copied is not tried", name, f.Name)
+			}
+		}
+	}
 	id := c.ID
 	update(t, s, func(tx *Tx) error { return tx.PutChat(c) })
 	if !isKept(s, id) {
