@@ -16,9 +16,11 @@ import (
 const maxMetadata = 256 << 10
 
 // endpoints are where people sign in, where tokens come from, and where clients are registered ("" for nowhere); Methods are the ways in
-// which a client may say who it is.
+// which a client may say who it is. Issuer and Resource are known of what a server itself has named: who answers there, and what for alone the
+// tokens are asked. They keep a server from having somebody else's authorisation server make tokens for it.
 type endpoints struct {
 	Auth, Token, Register string
+	Issuer, Resource      string
 	Methods               []string
 }
 
@@ -29,16 +31,7 @@ func (r *Room) discover(ctx context.Context, address string) (endpoints, error) 
 	if err != nil {
 		return endpoints{}, err
 	}
-	issuer := u.Scheme + "://" + u.Host
-	var resource struct {
-		Servers []string `json:"authorization_servers"`
-	}
-	for _, at := range wellKnown(u, "oauth-protected-resource") {
-		if r.metadata(ctx, at, &resource) == nil && len(resource.Servers) > 0 {
-			issuer = resource.Servers[0]
-			break
-		}
-	}
+	issuer := r.issuerOf(ctx, u)
 	from, err := url.Parse(issuer)
 	if err != nil || from.Host == "" || from.Scheme != "https" && from.Scheme != "http" {
 		return endpoints{}, noSignIn("The server names an authorisation server that is no address.")
@@ -58,9 +51,48 @@ func (r *Room) discover(ctx context.Context, address string) (endpoints, error) 
 		if strings.TrimRight(found.Issuer, "/") != strings.TrimRight(issuer, "/") {
 			continue
 		}
-		return endpoints{Auth: found.Auth, Token: found.Token, Register: found.Register, Methods: found.Methods}, nil
+		out := endpoints{Auth: found.Auth, Token: found.Token, Register: found.Register, Methods: found.Methods, Issuer: found.Issuer, Resource: resourceOf(u)}
+		if u.Scheme == "https" && !out.secure(from) {
+			return endpoints{}, noSignIn("It is reached over https, and names a sign-in that is not.")
+		}
+		return out, nil
 	}
 	return endpoints{}, noSignIn("Enter the two addresses of the sign-in in the settings of the server.")
+}
+
+// issuerOf gives the authorisation server that a server names, else the server itself.
+func (r *Room) issuerOf(ctx context.Context, u *url.URL) string {
+	for _, at := range wellKnown(u, "oauth-protected-resource") {
+		var said struct {
+			Resource string   `json:"resource"`
+			Servers  []string `json:"authorization_servers"`
+		}
+		if r.metadata(ctx, at, &said) != nil || len(said.Servers) == 0 {
+			continue
+		}
+		// A document about another resource is not this server's.
+		if said.Resource != "" && !sameHost(said.Resource, u.String()) {
+			continue
+		}
+		return said.Servers[0]
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// resourceOf names a server as tokens are asked for it (RFC 8707).
+func resourceOf(u *url.URL) string {
+	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/"), RawPath: strings.TrimSuffix(u.RawPath, "/")}
+	return plain.String()
+}
+
+// secure says whether all of a sign-in is reached over https.
+func (e endpoints) secure(issuer *url.URL) bool {
+	for _, address := range []string{e.Auth, e.Token, e.Register} {
+		if u, err := url.Parse(address); err != nil || address != "" && u.Scheme != "https" {
+			return false
+		}
+	}
+	return issuer.Scheme == "https"
 }
 
 func noSignIn(detail string) error {

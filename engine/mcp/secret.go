@@ -79,10 +79,31 @@ func dropSecrets(tx *kv.Tx, before, after *chat.MCPServer) error {
 	if err := drop(chat.MCPAuthOAuth2, fieldClientSecret, fieldClients, "user/"); err != nil {
 		return err
 	}
+	if err := dropSignIns(tx, before, after); err != nil {
+		return err
+	}
 	if err := drop(chat.MCPAuthAPIKey, fieldAPIKey); err != nil {
 		return err
 	}
 	return drop(chat.MCPAuthHeaders, fieldHeaders)
+}
+
+// dropSignIns removes what belongs to another authorisation server, or to another client of it.
+func dropSignIns(tx *kv.Tx, before, after *chat.MCPServer) error {
+	var fields []string
+	if before.OAuth2TokenURL != after.OAuth2TokenURL || before.OAuth2ClientID != after.OAuth2ClientID {
+		fields = append(fields, "user/")
+	}
+	// Who may not read the secret could have it sent somewhere.
+	if !sameHost(before.OAuth2TokenURL, after.OAuth2TokenURL) {
+		fields = append(fields, fieldClientSecret, fieldClients)
+	}
+	for _, field := range fields {
+		if err := tx.DeleteMCPSecrets(after.ID, field); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sameHost compares scheme, host and port: a key for https is not sent over http.

@@ -35,7 +35,7 @@ func (r *Room) Connect(ctx context.Context, p chat.Principal, in ConnectInput) (
 	if s.AuthType != chat.MCPAuthOAuth2 {
 		return Connecting{}, &chat.Error{Kind: chat.KindWrongState, Message: "This MCP server has no sign-in of its own."}
 	}
-	config, err := r.config(ctx, in.ID, asking{Redirect: in.Redirect})
+	config, at, err := r.config(ctx, in.ID, asking{Redirect: in.Redirect})
 	if err != nil {
 		return Connecting{}, err
 	}
@@ -45,17 +45,17 @@ func (r *Room) Connect(ctx context.Context, p chat.Principal, in ConnectInput) (
 	}
 	state := base64.RawURLEncoding.EncodeToString(raw)
 	a := attempt{User: p.UserID, Server: in.ID, Version: s.Version, Verifier: oauth2.GenerateVerifier(),
-		asking: asking{Redirect: in.Redirect, Client: config.ClientID, Token: config.Endpoint.TokenURL}}
+		asking: asking{Redirect: in.Redirect, Client: config.ClientID, Token: at.Token, Issuer: at.Issuer, Resource: at.Resource}}
 	if err := r.keepAttempt(ctx, state, a); err != nil {
 		return Connecting{}, err
 	}
-	return Connecting{URL: config.AuthCodeURL(state, oauth2.S256ChallengeOption(a.Verifier)), State: state}, nil
+	return Connecting{URL: config.AuthCodeURL(state, a.options(oauth2.S256ChallengeOption(a.Verifier))...), State: state}, nil
 }
 
-// FinishInput is what came back: by the address and by the cookie.
+// FinishInput is what came back: by the address and by the cookie. Issuer is who answered, where an authorisation server says it.
 type FinishInput struct {
-	ID                         chat.MCPServerID
-	State, Cookie, Code, Error string
+	ID                                 chat.MCPServerID
+	State, Cookie, Code, Error, Issuer string
 }
 
 // Finish ends a sign-in for the person who began it. Without the cookie of that very state nothing happens.
@@ -72,30 +72,46 @@ func (r *Room) Finish(ctx context.Context, in FinishInput) error {
 	if !found || a.Server != in.ID {
 		return chat.Invalid("state", "This sign-in is not known any more. Begin again.")
 	}
+	// RFC 9207: a code that another authorisation server made is not taken to this one.
+	if in.Issuer != "" && a.Issuer != "" && in.Issuer != a.Issuer {
+		return chat.Invalid("iss", "Another authorisation server answered than the one that the MCP server named.")
+	}
 	if in.Error != "" || in.Code == "" {
 		return chat.Invalid("code", "The authorisation server did not let you in.")
 	}
-	config, err := r.config(ctx, in.ID, a.asking)
+	if err := r.o.Store.View(ctx, func(tx *kv.Tx) error { return unchanged(tx, in.ID, a) }); err != nil {
+		return err
+	}
+	config, _, err := r.config(ctx, in.ID, a.asking)
 	if err != nil {
 		return err
 	}
-	got, err := config.Exchange(r.reaching(ctx), in.Code, oauth2.VerifierOption(a.Verifier))
+	got, err := config.Exchange(r.reaching(ctx), in.Code, a.options(oauth2.VerifierOption(a.Verifier))...)
 	if err != nil {
 		return &chat.Error{Kind: chat.KindInvalid, Message: "The authorisation server gave no token.", Detail: grantError(err), Cause: err}
 	}
 	return r.o.Store.Update(ctx, func(tx *kv.Tx) error {
-		s, err := server(tx, in.ID)
+		if err := unchanged(tx, in.ID, a); err != nil {
+			return err
+		}
+		_, there, err := tx.User(a.User)
+		if err == nil && !there {
+			err = chat.NotFound("user")
+		}
 		if err != nil {
 			return err
 		}
-		if s.Version != a.Version || s.AuthType != chat.MCPAuthOAuth2 {
-			return &chat.Error{Kind: chat.KindWrongState, Message: "The MCP server was changed meanwhile.", Detail: "Begin again."}
-		}
-		if _, there, err := tx.User(a.User); err != nil || !there {
-			return chat.NotFound("user")
-		}
-		return r.putToken(tx, in.ID, a.User, tokenOf(got, token{Endpoint: a.Token, Client: config.ClientID}))
+		return r.putToken(tx, in.ID, a.User, tokenOf(got, token{Endpoint: a.Token, Client: config.ClientID, Resource: a.Resource}))
 	})
+}
+
+// unchanged refuses to go on with a sign-in at a server that is not what it was: its secrets may be for somebody else.
+func unchanged(tx *kv.Tx, id chat.MCPServerID, a attempt) error {
+	s, err := server(tx, id)
+	if err == nil && (s.Version != a.Version || s.AuthType != chat.MCPAuthOAuth2) {
+		err = &chat.Error{Kind: chat.KindWrongState, Message: "The MCP server was changed meanwhile.", Detail: "Begin again."}
+	}
+	return err
 }
 
 // DisconnectInput names a server.
@@ -110,15 +126,26 @@ func (r *Room) Disconnect(ctx context.Context, p chat.Principal, in DisconnectIn
 }
 
 // asking says for whom config is. Token is empty where a sign-in begins; later it is the address of the tokens, and Client whose they are.
+// Issuer and Resource are those of endpoints.
 type asking struct {
 	Redirect string `json:"redirect"`
 	Client   string `json:"client"`
 	Token    string `json:"token"`
+	Issuer   string `json:"issuer,omitempty"`
+	Resource string `json:"resource,omitempty"`
+}
+
+// options adds what the tokens are for. An authorisation server that an admin entered may know nothing of it, and refuse the word.
+func (a asking) options(o ...oauth2.AuthCodeOption) []oauth2.AuthCodeOption {
+	if a.Resource != "" {
+		o = append(o, oauth2.SetAuthURLParam("resource", a.Resource))
+	}
+	return o
 }
 
 // config reads how sign-ins at a server work. Where one begins it asks the server itself what was not configured, and registers there if
 // nobody named a client.
-func (r *Room) config(ctx context.Context, id chat.MCPServerID, ask asking) (*oauth2.Config, error) {
+func (r *Room) config(ctx context.Context, id chat.MCPServerID, ask asking) (*oauth2.Config, endpoints, error) {
 	var s *chat.MCPServer
 	var secret chat.Secret
 	err := r.o.Store.View(ctx, func(tx *kv.Tx) (err error) {
@@ -128,28 +155,31 @@ func (r *Room) config(ctx context.Context, id chat.MCPServerID, ask asking) (*oa
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, endpoints{}, err
 	}
 	at := endpoints{Auth: s.OAuth2AuthURL, Token: s.OAuth2TokenURL}
 	switch {
+	case ask.Token != "" && at.Token != "" && at.Token != ask.Token:
+		// The client's secret may be for the new address alone.
+		return nil, endpoints{}, signInAgain(*s, "sign in again")
 	case ask.Token != "":
 		at.Token = ask.Token
 	case at.Auth == "":
 		if at, err = r.discover(ctx, s.URL); err != nil {
-			return nil, err
+			return nil, endpoints{}, err
 		}
 	}
 	if !isWeb(at.Token) || ask.Token == "" && !isWeb(at.Auth) {
-		return nil, &chat.Error{Kind: chat.KindConfig, Message: "The address for the sign-in is not http or https."}
+		return nil, endpoints{}, &chat.Error{Kind: chat.KindConfig, Message: "The address for the sign-in is not http or https."}
 	}
 	out := &oauth2.Config{ClientID: s.OAuth2ClientID, ClientSecret: secret.Reveal(), Scopes: words(s.OAuth2Scopes), RedirectURL: ask.Redirect,
 		Endpoint: oauth2.Endpoint{AuthURL: at.Auth, TokenURL: at.Token}}
 	if out.ClientID != "" {
-		return out, nil
+		return out, at, nil
 	}
 	own, err := r.ownClient(ctx, *s, at, ask)
 	out.ClientID, out.ClientSecret, out.Endpoint.AuthStyle = own.ID, own.Secret, own.style()
-	return out, err
+	return out, at, err
 }
 
 func isWeb(address string) bool {

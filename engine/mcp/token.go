@@ -19,13 +19,14 @@ const (
 	refreshTime = 30 * time.Second
 )
 
-// token is a person's sign-in as it is sealed. Endpoint is where it is refreshed, Client who asked for it.
+// token is a person's sign-in as it is sealed. Endpoint is where it is refreshed, Client who asked for it, Resource what for ("" for unsaid).
 type token struct {
 	Access   string    `json:"access"`
 	Refresh  string    `json:"refresh,omitempty"`
 	Until    time.Time `json:"until,omitzero"`
 	Endpoint string    `json:"endpoint"`
 	Client   string    `json:"client,omitempty"`
+	Resource string    `json:"resource,omitempty"`
 }
 
 func (t token) fresh(now time.Time) bool {
@@ -34,9 +35,10 @@ func (t token) fresh(now time.Time) bool {
 
 // tokenOf takes what an authorisation server gave; it may keep the old refresh token by not naming one.
 func tokenOf(got *oauth2.Token, old token) token {
-	t := token{Access: got.AccessToken, Refresh: got.RefreshToken, Until: got.Expiry.UTC(), Endpoint: old.Endpoint, Client: old.Client}
-	if t.Refresh == "" {
-		t.Refresh = old.Refresh
+	t := old
+	t.Access, t.Until = got.AccessToken, got.Expiry.UTC()
+	if got.RefreshToken != "" {
+		t.Refresh = got.RefreshToken
 	}
 	return t
 }
@@ -95,16 +97,19 @@ func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID
 		return t, nil
 	}
 	if t.Refresh == "" {
-		return token{}, r.signedOut(ctx, s, user)
+		return token{}, r.signedOut(ctx, s, user, t)
 	}
-	config, err := r.config(ctx, s.ID, asking{Client: t.Client, Token: t.Endpoint})
+	config, _, err := r.config(ctx, s.ID, asking{Client: t.Client, Token: t.Endpoint})
 	if err != nil {
 		return token{}, err
 	}
-	got, err := config.TokenSource(r.reaching(ctx), &oauth2.Token{RefreshToken: t.Refresh}).Token()
+	if t.Client != "" && t.Client != config.ClientID {
+		return token{}, r.signedOut(ctx, s, user, t)
+	}
+	got, err := r.renew(ctx, config, t)
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
-		return token{}, r.signedOut(ctx, s, user)
+		return token{}, r.signedOut(ctx, s, user, t)
 	}
 	if err != nil {
 		return token{}, &chat.Error{Kind: chat.KindUnreachable, Message: "the sign-in could not be renewed", Detail: grantError(err), Cause: err}
@@ -117,24 +122,47 @@ func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID
 	return next, nil
 }
 
+// renew asks for another token, for what the old one was for.
+func (r *Room) renew(ctx context.Context, config *oauth2.Config, t token) (*oauth2.Token, error) {
+	if t.Resource == "" {
+		return config.TokenSource(r.reaching(ctx), &oauth2.Token{RefreshToken: t.Refresh}).Token()
+	}
+	// The library's own renewal takes no further words; a parameter without a value, here the code, counts as absent.
+	return config.Exchange(r.reaching(ctx), "", oauth2.SetAuthURLParam("grant_type", "refresh_token"),
+		oauth2.SetAuthURLParam("refresh_token", t.Refresh), oauth2.SetAuthURLParam("resource", t.Resource))
+}
+
 // storeRefreshed replaces the token that was renewed; a sign-in that was ended or begun meanwhile stays as it is.
 func (r *Room) storeRefreshed(ctx context.Context, id chat.MCPServerID, user chat.UserID, old, next token) error {
 	return r.o.Store.Update(ctx, func(tx *kv.Tx) error {
-		s, err := r.secret(tx, kv.MCPUserSecret(id, user))
-		if err != nil || !s.Set() {
-			return err
-		}
-		var now token
-		if err := json.Unmarshal([]byte(s.Reveal()), &now); err != nil || now.Refresh != old.Refresh {
+		same, err := r.holds(tx, id, user, old)
+		if err != nil || !same {
 			return err
 		}
 		return r.putToken(tx, id, user, next)
 	})
 }
 
-// signedOut forgets a sign-in that is good no more.
-func (r *Room) signedOut(ctx context.Context, s chat.MCPServer, user chat.UserID) error {
-	err := r.o.Store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSecret(kv.MCPUserSecret(s.ID, user), nil) })
+// holds says whether a sign-in is still the one that was read.
+func (r *Room) holds(tx *kv.Tx, id chat.MCPServerID, user chat.UserID, old token) (bool, error) {
+	s, err := r.secret(tx, kv.MCPUserSecret(id, user))
+	if err != nil || !s.Set() {
+		return false, err
+	}
+	var now token
+	err = json.Unmarshal([]byte(s.Reveal()), &now)
+	return now.Access == old.Access && now.Refresh == old.Refresh, err
+}
+
+// signedOut forgets a sign-in that is good no more; one that the person has begun anew meanwhile stays.
+func (r *Room) signedOut(ctx context.Context, s chat.MCPServer, user chat.UserID, old token) error {
+	err := r.o.Store.Update(ctx, func(tx *kv.Tx) error {
+		same, err := r.holds(tx, s.ID, user, old)
+		if err != nil || !same {
+			return err
+		}
+		return tx.PutSecret(kv.MCPUserSecret(s.ID, user), nil)
+	})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,8 @@ func (a *API) mcpEndpoints() []endpoint {
 		{method: http.MethodGet, path: one + "/oauth2/connect", summary: "Sign in to an MCP server: sets a cookie and sends the browser to the authorisation server.",
 			handler: http.HandlerFunc(a.connectMCP), kind: gate.Document, out: map[int]any{http.StatusSeeOther: nil}},
 		{method: http.MethodGet, path: one + "/oauth2/callback", summary: "Where the authorisation server sends the browser back to; cookie and state must match.",
-			query:   []parameter{{name: "state", describes: "As it was given."}, {name: "code", describes: "Of the authorisation server."}, {name: "error", describes: "Of the authorisation server."}},
+			query: []parameter{{name: "state", describes: "As it was given."}, {name: "code", describes: "Of the authorisation server."}, {name: "error", describes: "Of the authorisation server."},
+				{name: "iss", describes: "Of the authorisation server: who it is. Another one than was named is refused."}},
 			handler: http.HandlerFunc(a.finishMCP), kind: gate.Document, policy: gate.Public, rawOut: true, out: map[int]any{http.StatusOK: nil}},
 		{method: http.MethodDelete, path: one + "/oauth2/disconnect", summary: "Forget the caller's sign-in at an MCP server; without one it does nothing.",
 			handler: answer(a, http.StatusNoContent, a.disconnectMCP), out: nothing},
@@ -132,7 +133,8 @@ func (a *API) connectMCP(w http.ResponseWriter, r *http.Request) {
 
 // finishMCP ends a sign-in. The browser comes from another site, without the session: what it has is the cookie and the state.
 func (a *API) finishMCP(w http.ResponseWriter, r *http.Request) {
-	in := mcp.FinishInput{ID: mcpID(r), State: r.URL.Query().Get("state"), Code: r.URL.Query().Get("code"), Error: r.URL.Query().Get("error")}
+	in := mcp.FinishInput{ID: mcpID(r), State: r.URL.Query().Get("state"), Code: r.URL.Query().Get("code"), Error: r.URL.Query().Get("error"),
+		Issuer: r.URL.Query().Get("iss")}
 	if cookie, err := r.Cookie(signInCookie); err == nil {
 		in.Cookie = cookie.Value
 	}

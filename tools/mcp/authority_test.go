@@ -1,0 +1,191 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"holdfast/engine/chat"
+	"holdfast/tools/mcp"
+	"holdfast/ui/api/apitest"
+	"holdfast/ui/api/client"
+)
+
+// answer comes back from the authorisation server with more words than code and state.
+func (s *signing) answer(t *testing.T, state, more string) int {
+	t.Helper()
+	res, err := s.browser.Get(s.base + "callback?code=c&state=" + url.QueryEscape(state) + more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// TestASignInIsForOneServerOfOneAuthority: a server could name the authorisation server of another one. What is asked for says for whom it is, and
+// what another authority has made is not taken to the one that was named.
+func TestASignInIsForOneServerOfOneAuthority(t *testing.T) {
+	t.Parallel()
+	at := newRegistry(t)
+	a := apitest.Start(t, apitest.Options{Answer: calls})
+	o := add(t, a, "o", at.url+"/mcp/?x=1", func(f *client.MCPServerFields) { f.AuthType = ptr(chat.MCPAuthOAuth2) })
+	s := signingAt(a, o.ID, newBrowser(t))
+	state, q := s.begin(t)
+	if q.Get("resource") != at.url+"/mcp" {
+		t.Errorf("the browser goes to %v", q)
+	}
+	if got := s.answer(t, state, "&iss="+url.QueryEscape("https://honest.example")); got != http.StatusBadRequest || s.connected(t) {
+		t.Errorf("another authority answered: %d", got)
+	}
+	if _, tokens := at.seen(); len(tokens) != 0 {
+		t.Errorf("the code went to the authority that was named: %v", tokens)
+	}
+	state, _ = s.begin(t)
+	if got := s.answer(t, state, "&iss="+url.QueryEscape(at.url)); got != http.StatusOK || !s.connected(t) {
+		t.Errorf("the right one answered: %d", got)
+	}
+	// The token lives five seconds, so that a Turn renews it.
+	says(t, a, "hello", nil)
+	_, tokens := at.seen()
+	if len(tokens) < 2 {
+		t.Fatalf("%d tokens", len(tokens))
+	}
+	for _, x := range tokens {
+		if x.Get("resource") != at.url+"/mcp" {
+			t.Errorf("asked for a token with %v", x)
+		}
+	}
+	if x := tokens[1]; x.Get("grant_type") != "refresh_token" || x.Get("refresh_token") != "a-refresh-token" || x.Get("code") != "" {
+		t.Errorf("the renewal: %v", x)
+	}
+}
+
+// TestMetadataOfAnotherResource: a document that describes another server does not say where to sign in to this one.
+func TestMetadataOfAnotherResource(t *testing.T) {
+	t.Parallel()
+	away, at := newRegistry(t), newRegistry(t)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") {
+			_ = json.NewEncoder(w).Encode(map[string]any{"resource": away.url, "authorization_servers": []string{away.url}})
+			return
+		}
+		at.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	at.url = front.URL
+	a := apitest.Start(t, apitest.Options{Answer: calls})
+	o := add(t, a, "o", front.URL, func(f *client.MCPServerFields) { f.AuthType = ptr(chat.MCPAuthOAuth2) })
+	_, q := signingAt(a, o.ID, newBrowser(t)).begin(t)
+	if here, _ := at.seen(); len(here) != 1 || q.Get("resource") != front.URL {
+		t.Errorf("registered %v, the browser goes to %v", here, q)
+	}
+	if there, _ := away.seen(); len(there) != 0 {
+		t.Errorf("the other server registered %v", there)
+	}
+}
+
+// TestAClientSecretStaysWithItsAuthority: neither a change of the address, nor one in the middle of a sign-in, takes it elsewhere.
+func TestAClientSecretStaysWithItsAuthority(t *testing.T) {
+	t.Parallel()
+	a := apitest.Start(t, apitest.Options{Answer: calls})
+	first, second := &authority{lives: 5}, &authority{lives: 5}
+	one, two := web(t, first), web(t, second)
+	o := add(t, a, "o", web(t, server.NewStreamableHTTPServer(library())), func(f *client.MCPServerFields) {
+		f.AuthType, f.OAuth2ClientID, f.OAuth2ClientSecret = ptr(chat.MCPAuthOAuth2), ptr("me"), ptr("the-first-secret")
+		f.OAuth2AuthURL, f.OAuth2TokenURL = ptr("https://auth.example.com/authorize"), ptr(one+"/token")
+	})
+	s := signingAt(a, o.ID, newBrowser(t))
+	state, q := s.begin(t)
+	if q.Has("resource") {
+		t.Errorf("what an admin entered is asked %v", q)
+	}
+	if got := s.finish(t, s.browser, state); got != http.StatusOK || !s.connected(t) {
+		t.Fatalf("%d", got)
+	}
+	state, _ = s.begin(t)
+	now, err := a.Client.UpdateMCPServer(t.Context(), o.ID, client.MCPServerFields{OAuth2TokenURL: ptr(two + "/token")})
+	if err != nil || now.HasOAuth2Secret || now.AuthConnected {
+		t.Errorf("on another host: %+v, %v", now, err)
+	}
+	if _, err := a.Client.UpdateMCPServer(t.Context(), o.ID, client.MCPServerFields{OAuth2ClientSecret: ptr("the-second-secret")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.finish(t, s.browser, state); got != http.StatusConflict || s.connected(t) {
+		t.Errorf("changed in the middle: %d", got)
+	}
+	if n := len(first.all()); n != 1 {
+		t.Errorf("%d requests to the first authority", n)
+	}
+	// With another client the old sign-ins are over, the secret of the same authority stays.
+	state, _ = s.begin(t)
+	if got := s.finish(t, s.browser, state); got != http.StatusOK || !s.connected(t) {
+		t.Fatalf("%d", got)
+	}
+	now, err = a.Client.UpdateMCPServer(t.Context(), o.ID, client.MCPServerFields{OAuth2ClientID: ptr("you")})
+	if err != nil || !now.HasOAuth2Secret || now.AuthConnected {
+		t.Errorf("another client: %+v, %v", now, err)
+	}
+}
+
+func (s *authority) all() []url.Values {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forms
+}
+
+// TestSignedInAgainMeanwhile: an old sign-in that can no longer be renewed does not take the new one with it.
+func TestSignedInAgainMeanwhile(t *testing.T) {
+	t.Parallel()
+	renewing, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	tokens := web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		w.Header().Set("Content-Type", "application/json")
+		if r.PostForm.Get("grant_type") != "refresh_token" {
+			fmt.Fprintf(w, `{"access_token":"access-%s","token_type":"bearer","refresh_token":"refresh","expires_in":5}`, r.PostForm.Get("code"))
+			return
+		}
+		once.Do(func() { close(renewing) })
+		<-goOn
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
+	}))
+	a := apitest.Start(t, apitest.Options{Answer: calls, MCP: mcp.SourceOptions{Open: time.Minute}})
+	o := add(t, a, "o", web(t, server.NewStreamableHTTPServer(library())), func(f *client.MCPServerFields) {
+		f.AuthType, f.OAuth2ClientID, f.OAuth2AuthURL, f.OAuth2TokenURL = ptr(chat.MCPAuthOAuth2), ptr("me"), ptr("https://auth.example.com/authorize"), ptr(tokens+"/token")
+	})
+	s := signingAt(a, o.ID, newBrowser(t))
+	in := func(code string) {
+		t.Helper()
+		state, _ := s.begin(t)
+		res, err := s.browser.Get(s.base + "callback?code=" + code + "&state=" + url.QueryEscape(state))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK || !s.connected(t) {
+			t.Fatalf("%d", res.StatusCode)
+		}
+	}
+	in("one")
+	c, err := a.Client.CreateChat(t.Context(), client.ChatCreate{Content: []client.Input{{Type: chat.PartText, Text: "hello"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-renewing
+	in("two")
+	close(goOn)
+	a.Rests(t, c.ID)
+	if !s.connected(t) {
+		t.Error("the new sign-in is gone")
+	}
+}
