@@ -272,3 +272,12 @@ func TestVersion(t *testing.T) {
 		t.Errorf("exit %d, %q", code, stdout)
 	}
 }
+
+func TestHelpWithoutACommandListsTheCommands(t *testing.T) {
+	for _, flag := range []string{"--help", "-h", "help"} {
+		code, stdout, stderr := runToEnd(t, t.TempDir(), "", flag)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "holdfast doctor") || !strings.Contains(stdout, "holdfast [serve]") {
+			t.Errorf("%s: exit %d, %q, %q", flag, code, stdout, stderr)
+		}
+	}
+}
