@@ -54,7 +54,10 @@ func (r *run) answered() error {
 		return err
 	}
 	ev := chat.Event{Kind: chat.CommitStep}
-	if slices.ContainsFunc(plan, func(p planned) bool { return p.ask }) {
+	if r.mayHaveRun {
+		// As after a restart that found a command whose process was gone.
+		ev = chat.Event{Kind: chat.Release, MayHaveRun: true}
+	} else if slices.ContainsFunc(plan, func(p planned) bool { return p.ask }) {
 		// What was allowed is not what it was: it is asked about anew.
 		ev.Kind = chat.AskAction
 	}

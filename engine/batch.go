@@ -35,7 +35,13 @@ type planned struct {
 	changes []chat.FileChange
 	// command is what it runs beyond its arguments; agreed is what a person was shown of that.
 	command, agreed string
-	// asked is what the card shows, leave what may be changed. approved: a person has agreed.
+	// attach is the process that the Call waits for again.
+	attach string
+	permitted
+}
+
+// permitted is what was decided about a Call. asked is what the card shows, leave what may be changed. approved: a person has agreed.
+type permitted struct {
 	asked    *chat.Asked
 	leave    chat.Leave
 	approved bool
@@ -55,6 +61,8 @@ type batch struct {
 	// results are in Call order; a nil one is still running, if it is started. Once closed, late values are dropped.
 	results []*chat.Part
 	started []bool
+	// lasting are the processes, by Call, that outlive the appliance.
+	lasting []string
 	open    int
 	closed  bool
 }
@@ -97,6 +105,11 @@ func (r *run) plan(calls []chat.Call, prior []chat.OutstandingCall) []planned {
 			continue
 		}
 		p.call.Args = args
+		if prior != nil && prior[i].Process != "" && r.t.workspace != nil {
+			// It runs: nobody is asked about it.
+			p.attach, p.approved = prior[i].Process, true
+			continue
+		}
 		if text := cmp.Or(r.needsPlace(p.def), r.t.elsewhere(p)); text != "" {
 			refuse(text)
 			continue
@@ -123,7 +136,7 @@ func (r *run) exists(name string) bool {
 // from running. An error is the run's cause, or, without Results, a failure to make the reply durable.
 func (r *run) runBatch(calls []planned) ([]*chat.Part, error) {
 	b := &batch{r: r, calls: calls, cap: prompt.ResultCap(r.t.window, len(calls)), results: make([]*chat.Part, len(calls)),
-		started: make([]bool, len(calls))}
+		started: make([]bool, len(calls)), lasting: make([]string, len(calls))}
 	for i := range calls {
 		if calls[i].refused != nil {
 			b.results[i] = calls[i].refused
@@ -221,7 +234,7 @@ func (b *batch) close() []*chat.Part {
 		if b.results[i] != nil || !b.calls[i].runs() {
 			continue
 		}
-		begun := b.started[i] && b.calls[i].def.Effect != chat.ClassRead
+		begun := b.started[i] && b.calls[i].def.Effect != chat.ClassRead && b.lasting[i] == ""
 		if shutdown && !begun {
 			continue
 		}
@@ -233,6 +246,7 @@ func (b *batch) close() []*chat.Part {
 		f := failedResult(b.calls[i].call, text, now)
 		b.results[i] = &f
 	}
+	b.leave()
 	return b.results
 }
 
@@ -275,6 +289,9 @@ func (b *batch) intent(i int) *chat.Intent {
 	if b.r.t.record != nil {
 		in.Workspace = b.r.t.record.ID
 	}
+	if p.attach != "" {
+		in.ProcessID, in.Class = p.attach, chat.ClassAttached
+	}
 	return in
 }
 
@@ -286,7 +303,8 @@ func argumentsHash(args []byte) string {
 func (b *batch) env(p *planned) chat.Env {
 	r := b.r
 	callID := p.call.ID
-	return chat.Env{ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.ruled(p, nil),
+	lasting := b.lasts(p)
+	return chat.Env{Attach: p.attach, Lasting: lasting, ChatID: r.id, CallID: callID, MaxText: b.cap, Window: r.t.window, Mode: r.t.extra.mode, Workspace: r.ruled(p, nil),
 		Context: r.t.extra.guided.snapshot, Reads: r.t.reads, Agreed: p.agreed,
 		Output: func(text string) {
 			r.draft.output(callID, r.e.clean(text))
@@ -304,7 +322,16 @@ func (b *batch) env(p *planned) chat.Env {
 				}
 				in := b.intent(i)
 				in.ProcessID = processID
-				return r.putIntent(in)
+				if lasting {
+					in.Class = chat.ClassAttached
+				}
+				if err := r.putIntent(in); err != nil {
+					return err
+				}
+				if lasting {
+					b.attached(i, processID)
+				}
+				return nil
 			}
 			return nil
 		}}
@@ -337,6 +364,9 @@ func (b *batch) one(i int) {
 				return
 			}
 		}
+		if p.attach != "" {
+			b.attached(i, p.attach)
+		}
 		if err := b.intend(i); err != nil {
 			res = chat.Result{Content: "the call was not started: " + turnError(err).Message, IsError: true}
 			if r.interrupted() {
@@ -346,9 +376,12 @@ func (b *batch) one(i int) {
 		}
 		res = p.tool.Run(r.ctx, b.env(p), p.call.Args)
 	}()
-	if res.IsError && p.def.Effect == chat.ClassRead && context.Cause(r.ctx) == chat.CauseShutdown {
-		// It stays open: the next process runs it again, and what it would say now is only that it was cut.
+	if res.IsError && b.repeats(i) && context.Cause(r.ctx) == chat.CauseShutdown {
+		// It stays open: the next process runs it again, or waits for it again, and what it would say now is only that it was cut.
 		return
+	}
+	if res.Lost {
+		b.lose()
 	}
 	part := r.resultPart(p, res, b.cap)
 	part.CallID, part.ToolName = p.call.ID, p.call.Name

@@ -222,6 +222,9 @@ func (e *Engine) settleStarted(ctx context.Context, in *chat.Intent, call chat.C
 	switch in.Class {
 	case chat.ClassRead:
 		again(call, step)
+	case chat.ClassAttached:
+		again(call, step)
+		s.outstanding[len(s.outstanding)-1].Process = in.ProcessID
 	case chat.ClassChecked:
 		switch e.fileState(ctx, in) {
 		case filesAfter:

@@ -133,6 +133,17 @@ var cutCommands = map[string]remains{
 		},
 		says: []string{`assistant: execute({"command":"touch ran"})`, `tool: execute = {"error":"` + chat.TextStopped + `"}`},
 		rest: chat.RestMayHaveRun},
+	"a command whose process is gone may have run": {
+		left: func(r *rig, tx *kv.Tx, c *chat.Chat) error {
+			in := executeIntent("c1")
+			in.Class, in.ProcessID, in.Workspace = chat.ClassAttached, "gone", r.space
+			if err := tx.PutIntent(c.ID, in); err != nil {
+				return err
+			}
+			return chunks(tx, c.ID, true, callPart("c1", "execute", `{"command":"touch ran"}`))
+		},
+		says: []string{`assistant: execute({"command":"touch ran"})`, `tool: execute = {"error":"` + chat.TextStopped + `"}`},
+		rest: chat.RestMayHaveRun},
 	"a command had its result": {
 		left: func(_ *rig, tx *kv.Tx, c *chat.Chat) error {
 			in := executeIntent("c1")

@@ -367,6 +367,7 @@ func (r *run) outstanding(p *planned, step int64) chat.OutstandingCall {
 	case !p.ask:
 		o.Decision = decisionAllow
 	}
+	o.Process = p.attach
 	return o
 }
 

@@ -73,7 +73,7 @@ func until(t time.Time) string {
 
 // offers are what an Agent may offer, in words.
 var offers = []struct{ capability, words string }{{"proc/1", "commands"}, {"files/1", "files"}, {"git/1", "git"}, {"context/1", "live context"}, {"sandbox/1", "sandbox"},
-	{"rules/1", "writing under the rules"}, {"mcp/1", "MCP servers"}}
+	{"rules/1", "writing under the rules"}, {"mcp/1", "MCP servers"}, {"outputs/1", "long results kept whole"}}
 
 func agentView(e agent.Entry) view.FarAgent {
 	g := e.Agent.Greeting

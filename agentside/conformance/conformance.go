@@ -29,7 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) Stand) {
 		run  func(t *testing.T, s Stand)
 	}{
 		{"files are read", readFiles}, {"files are written", writeFiles}, {"files are edited", editFiles}, {"files are found", findFiles},
-		{"nothing outside is reached", stayInside},
+		{"nothing outside is reached", stayInside}, {"long results are kept", keepOutput},
 		{"commands run", runCommands}, {"starts are one", startOnce}, {"output goes on from an offset", resumeOutput},
 		{"long output keeps head and tail", longOutput}, {"waits end", endWaits}, {"processes are signalled", signalProcesses},
 		{"chats see their own", chatsApart}, {"a fence comes first", fenceFirst}, {"a watch is touched", watchProcess},

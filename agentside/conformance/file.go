@@ -146,3 +146,29 @@ func stayInside(t *testing.T, s Stand) {
 	_, err := s.Workspace.Processes().Start(t.Context(), chat.ProcessStart{ID: "p", ChatID: "c", Command: "true", Workdir: "/etc"})
 	wantKind(t, "a command elsewhere", err, "invalid")
 }
+
+// keepOutput keeps a text that is too long for a Result, which the Files find by its path and nobody else's Chat overwrites.
+func keepOutput(t *testing.T, s Stand) {
+	keeper, can := s.Workspace.(chat.OutputKeeper)
+	if !can {
+		t.Fatal("it keeps no texts")
+	}
+	long := strings.Repeat("a long line of a result\n", 100_000)
+	path, err := keeper.KeepOutput("c1", []byte(long))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := keeper.KeepOutput("c2", []byte("another\n"))
+	if err != nil || other == path {
+		t.Errorf("%s and %s, %v", path, other, err)
+	}
+	if raw, err := s.Workspace.Files().Raw(t.Context(), path, 0); err != nil || string(raw.Bytes) != long {
+		t.Errorf("%d bytes, %v", len(raw.Bytes), err)
+	}
+	if lines, err := s.Workspace.Files().Lines(t.Context(), chat.LinesQuery{Path: path, Offset: 99_999, Limit: 1}); err != nil || lines.TotalLines != 100_000 {
+		t.Errorf("%+v, %v", lines, err)
+	}
+	if _, err := keeper.KeepOutput("c1", make([]byte, 11<<20)); err == nil {
+		t.Error("11 MiB were kept")
+	}
+}

@@ -30,6 +30,7 @@ func NewAPI(place chat.Workspace, boot string) *API {
 		"GET /api/v0/processes/watch":        a.watchProcesses,
 		"GET /api/v0/processes/{id}/output":  a.processOutput,
 		"POST /api/v0/processes/{id}/signal": a.signalProcess,
+		"POST /api/v0/outputs":               a.kept.once(a.keepOutput),
 		"GET /api/v0/files/raw":              a.rawFile,
 		"GET /api/v0/files/lines":            a.fileLines,
 		"PUT /api/v0/files/raw":              a.kept.once(a.writeFile),

@@ -12,7 +12,7 @@ import (
 // Major and Minor are the version of the protocol that this binary speaks. Another major version is another protocol.
 const (
 	Major = 1
-	Minor = 3
+	Minor = 4
 )
 
 // Capabilities that a side may have.
@@ -28,15 +28,17 @@ const (
 	CapServers = "mcp/1"
 	// CapRules: it says where paths lead, and holds a write to what was decided about.
 	CapRules = "rules/1"
+	// CapKeep: it keeps texts that are too long for a Result.
+	CapKeep = "outputs/1"
 )
 
 // Capabilities are all that this binary has as an Agent.
 func Capabilities() []string {
-	return []string{CapProcesses, CapFiles, CapGit, CapContext, CapPush, CapSandbox, CapServers, CapRules}
+	return []string{CapProcesses, CapFiles, CapGit, CapContext, CapPush, CapSandbox, CapServers, CapRules, CapKeep}
 }
 
 // sinceMinor is the minor version that brought a capability; those that are not named came with 0.
-var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2, CapServers: 3, CapRules: 3}
+var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2, CapServers: 3, CapRules: 3, CapKeep: 4}
 
 // sinceWhat is what an Agent without a capability cannot do.
 var sinceWhat = map[string]string{
@@ -46,6 +48,7 @@ var sinceWhat = map[string]string{
 	CapContext:   "look at its context anew",
 	CapServers:   "run the MCP servers that its files name",
 	CapRules:     "hold a write to the rules, so nothing was written",
+	CapKeep:      "keep the whole of a long result",
 }
 
 // Hello is how a side presents itself.

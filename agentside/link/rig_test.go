@@ -191,7 +191,7 @@ func newDesk(t *testing.T, o *office, d deskOptions) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit, CapRules}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
+	hello := Hello{Capabilities: []string{CapProcesses, CapFiles, CapGit, CapRules, CapKeep}, BootID: d.boot, BinaryVersion: "test", OS: runtime.GOOS}
 	api := NewAPI(ws, d.boot)
 	if d.box != nil {
 		level, reason := d.box.Level()

@@ -170,6 +170,8 @@ type OutstandingCall struct {
 	Reason   string    `json:"reason,omitempty"`
 	AskedAt  time.Time `json:"asked_at"`
 	Step     int64     `json:"step,omitempty"`
+	// Process is what the Call started and waits for again, "" for one that has not begun.
+	Process string `json:"process,omitempty"`
 }
 
 // DraftChunk is one checkpoint of a running Draft: what was added since the chunk before. Chunks of one Step join to the Draft.

@@ -15,6 +15,9 @@ const (
 	ClassChecked EffectClass = "checked"
 	// ClassEffect Calls may have run and are never repeated by the engine.
 	ClassEffect EffectClass = "effect"
+	// ClassAttached Calls wait for a process that outlives the appliance, and wait for it again. No Tool has it: the intent of a Call gets it
+	// with the process.
+	ClassAttached EffectClass = "attached"
 )
 
 // ToolDef is a Tool as a model and the engine know it.
@@ -39,6 +42,8 @@ type ToolDef struct {
 	Asks AskingKind `json:"-"`
 	// Workspace: the Tool needs one.
 	Workspace bool `json:"-"`
+	// Attaches: what a Call started can be waited for again, see Env.Attach.
+	Attaches bool `json:"-"`
 	// Client: the program that made the Chat runs it.
 	Client bool `json:"-"`
 	// Server is the MCP server that the Tool comes from, as its name begins; "" for all others. Such Tools may be hidden behind find_tools.
@@ -66,8 +71,12 @@ type Env struct {
 	Output func(text string)
 	// Restart says that the output so far is void. Never nil.
 	Restart func()
-	// Started makes it durable that the Call started this process, before its output is waited for. Never nil.
+	// Started makes it durable that the Call starts this process, before it begins. Never nil.
 	Started func(processID string) error
+	// Attach is the process that the Call started in an earlier run of the appliance and that it has to wait for now; "" is none.
+	Attach string
+	// Lasting: what the Call starts outlives the appliance. A Call that is cut because the appliance stops leaves it running.
+	Lasting bool
 	// Agreed is what a person agreed to beyond the arguments, as their card showed it; "" when nobody was asked.
 	Agreed string
 }
@@ -87,6 +96,8 @@ type Result struct {
 	// Detail is what the page shows beyond Content, JSON of the Tool's own shape; nil for nothing.
 	Detail  json.RawMessage
 	IsError bool
+	// Lost: the process of Env.Attach is gone, and nobody knows how it ended.
+	Lost bool
 	// FullBytes is the size before a cut that the Tool made itself, 0 when it made none.
 	FullBytes int64
 	// Whole is the file that has the whole of a Content that must be cut, "" for none.

@@ -30,6 +30,7 @@ func (execute) Def() chat.ToolDef {
 		Writes:        true,
 		NeedsApproval: true,
 		Workspace:     true,
+		Attaches:      true,
 		Schema: json.RawMessage(`{"type":"object","properties":{` +
 			`"command":{"type":"string"},` +
 			`"timeout":{"type":"string","description":"how long to wait, like 30s or 5m; default 10s"},` +
@@ -107,21 +108,20 @@ func (e execute) Run(ctx context.Context, env chat.Env, args json.RawMessage) ch
 	if ctx.Err() != nil {
 		return answer.Failure("%s", chat.TextCut)
 	}
+	if env.Attach != "" {
+		return e.again(ctx, watched{o: e.o, env: env, id: env.Attach}, ordered)
+	}
 	w := watched{o: e.o, env: env, id: uuid.NewString()}
+	// A process that nobody could find after a crash must not begin.
+	if err := env.Started(w.id); err != nil {
+		return answer.Failure("The start could not be recorded (%v), so the command was not started. Try it again later.", err)
+	}
 	info, err := w.start(ctx, ordered)
 	if err != nil {
 		if processKind(err) != "" {
 			return answer.Failure("%s", reason(err))
 		}
 		return answer.Failure("%s The command may have started all the same, as process %s; look with process_list.", reason(err), w.id)
-	}
-	// A process that nobody could find after a crash must not go on.
-	if err := env.Started(w.id); err != nil {
-		_, stopErr := w.stop(ctx)
-		if stopErr != nil {
-			return answer.Failure("The start could not be recorded (%v), and process %s could not be ended: %s", err, w.id, reason(stopErr))
-		}
-		return answer.Failure("The start could not be recorded (%v), so the command was ended again. Try it again later.", err)
 	}
 	if ordered.background {
 		return e.inBackground(w, ordered, info)
@@ -179,10 +179,14 @@ func (e execute) inForeground(ctx context.Context, w watched, ordered order, inf
 	r := executeResult{Success: out.ExitCode == 0, ExitCode: out.ExitCode, Note: ordered.note, Sandbox: confinement(info)}
 	interrupted := false
 	switch {
+	case processKind(err) == "exited":
+		r.Error, r.Note = ending(out.ProcessInfo), notes(r.Note, reason(err))
 	case err != nil:
 		r.Success, r.ExitCode, r.ProcessID = false, -1, w.id
 		r.Error = reason(err) + " The command may still run; try process_output with its process_id."
 		out.ProcessInfo, out.Running = info, true
+	case ctx.Err() != nil && out.Running && w.env.Lasting && errors.Is(context.Cause(ctx), chat.CauseShutdown):
+		return answer.Failure("%s", chat.TextStopped)
 	case ctx.Err() != nil && out.Running:
 		interrupted = true
 		if out, err = w.stop(ctx); err != nil {
