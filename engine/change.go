@@ -442,6 +442,7 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 	}
 	e.feed.touchOwner(c.OwnerID, c.ID)
 	e.deadlines.note(c)
+	e.meet(c)
 	e.noteDiff(out)
 	e.ports.committed(c.ID)
 	if m.Effects.Has(chat.CancelInterrupted) {

@@ -183,6 +183,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.noteDeadlines(ctx); err != nil {
 		return err
 	}
+	if err := e.meetAll(ctx); err != nil {
+		return err
+	}
 	if err := e.tellOwed(ctx); err != nil {
 		return err
 	}

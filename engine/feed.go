@@ -16,7 +16,7 @@ type feed struct {
 	naming map[chat.ID]bool
 	// places wait for the newest context of a Workspace.
 	places map[chat.WorkspaceID]map[chan struct{}]struct{}
-	// shared are the directories in which Turns run.
+	// shared are the Chats at work, by where.
 	shared shared
 	// diffs has a lock of its own.
 	diffs *diffs
@@ -33,7 +33,7 @@ type live struct {
 }
 
 func newFeed() *feed {
-	return &feed{chats: map[chat.ID]*live{}, places: map[chat.WorkspaceID]map[chan struct{}]struct{}{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{}, shared: shared{},
+	return &feed{chats: map[chat.ID]*live{}, places: map[chat.WorkspaceID]map[chan struct{}]struct{}{}, naming: map[chat.ID]bool{}, owners: map[chat.UserID]map[*listener]struct{}{}, shared: newShared(),
 		diffs: newDiffs()}
 }
 

@@ -150,9 +150,7 @@ func (e *Engine) makeTool(ctx context.Context, env chat.Env, args json.RawMessag
 	out := madeWorkspace{WorkspaceID: w.ID, Name: w.Name, Directory: w.Directory, Branch: w.Made.Branch, State: w.Standing(), SetupLog: w.Made.Log}
 	if w.Standing() == chat.WorkspaceSetupFailed {
 		out.Note = "Setup failed; what is there is kept. Call create_workspace again to retry."
-	} else if others, err := e.sharing(ctx, env.ChatID, w); err != nil {
-		return failed("%s", told(storeError(err)))
-	} else if others > 0 {
+	} else if e.feed.others(&chat.Chat{ID: env.ChatID}, &w) > 0 {
 		out.Note = "Another chat is working in this directory at this moment; its changes and yours meet."
 	}
 	return resultOf(out)

@@ -20,8 +20,6 @@ type place struct {
 	first *chat.WorkspaceRecord
 	// missed: others have appended to the history, so that the run's copy is not whole.
 	missed bool
-	// leave ends that the Turn counts as one at work in its directory, nil while it does not.
-	leave func()
 	// rules decide about Calls.
 	rules ruling
 }

@@ -99,7 +99,6 @@ func (e *Engine) nextOf(ctx context.Context, c chat.Chat) *chat.Request {
 	defer r.stop(context.Canceled)
 	defer context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })()
 	err := r.begin(&c)
-	r.leavePlace()
 	if len(r.t.history) > 0 {
 		// The next Turn takes up what this run has read.
 		e.histories.put(&c, r.t.history)

@@ -71,7 +71,6 @@ func (r *run) do(parent context.Context, c *chat.Chat) {
 	r.e.meters.running.Add(1)
 	defer r.e.meters.running.Add(-1)
 	err := r.guarded(c)
-	r.leavePlace()
 	r.closeServers()
 	r.save.end()
 	r.pace.begin()

@@ -2,13 +2,37 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
 )
 
-// shared are the directories in which Turns run at this moment: by directory the Chats, each with the root of its family.
-type shared map[string]map[chat.ID]chat.ID
+// shared are the Chats that are not at rest and have a Workspace. One that waits for its turn or for an answer counts: its changes meet those
+// of others too.
+type shared struct {
+	at map[chat.ID]worker
+	// there are the same by where they work: the root of each.
+	there map[string]map[chat.ID]chat.ID
+	// rested are the Versions in which others have come to rest, so that what an older one says of them comes too late.
+	rested map[chat.ID]int64
+}
+
+// worker is a Chat that is not at rest, and where it works.
+type worker struct {
+	root  chat.ID
+	space chat.WorkspaceID
+	// dir tells its directory from all others, "" while there is none.
+	dir     string
+	version int64
+}
+
+// maxRested is how many Chats that have come to rest are remembered.
+const maxRested = 1000
+
+func newShared() shared {
+	return shared{at: map[chat.ID]worker{}, there: map[string]map[chat.ID]chat.ID{}, rested: map[chat.ID]int64{}}
+}
 
 // placeKey tells one directory from all others; "" is none.
 func placeKey(w *chat.WorkspaceRecord) string {
@@ -18,51 +42,159 @@ func placeKey(w *chat.WorkspaceRecord) string {
 	return string(w.AgentID) + ":" + w.Directory
 }
 
-// enterPlace notes that the run works in its directory, once it has one, and tells those who look at other Chats there.
-func (r *run) enterPlace() {
-	p := &r.t.extra.place
-	if p.leave != nil || r.t.record == nil {
+func rootOf(c *chat.Chat) chat.ID {
+	if c.RootID == "" {
+		return c.ID
+	}
+	return c.RootID
+}
+
+// places are where a Chat of a Workspace meets others: in the Workspace, and in its directory, which several Workspaces may have in common.
+func places(space chat.WorkspaceID, dir string) []string {
+	if dir == "" {
+		return []string{string(space)}
+	}
+	return []string{string(space), dir}
+}
+
+// meet notes after a change of a Chat whether it is at work, and where.
+func (e *Engine) meet(c *chat.Chat) {
+	if c.State.AtRest() || c.WorkspaceID == "" {
+		e.feed.leavePlace(c)
 		return
 	}
-	root := r.t.chat.RootID
-	if root == "" {
-		root = r.id
+	if e.feed.staysAt(c) {
+		return
 	}
-	p.leave = r.e.feed.enter(placeKey(r.t.record), r.id, root)
+	dir := ""
+	err := e.store.View(context.Background(), func(tx *kv.Tx) error {
+		rec, _, err := tx.Workspace(c.WorkspaceID)
+		dir = placeKey(rec)
+		return err
+	})
+	if err != nil {
+		e.log.Warn("it is not known who else works in the directory of a chat", chat.LogChat, c.ID, chat.LogError, err)
+	}
+	e.feed.enterPlace(c, dir)
 }
 
-func (r *run) leavePlace() {
-	if leave := r.t.extra.place.leave; leave != nil {
-		leave()
-	}
-}
-
-// enter notes a Chat at work in a directory; the func ends that. Both wake whoever looks at a Chat there.
-func (f *feed) enter(dir string, id, root chat.ID) (leave func()) {
-	if dir == "" {
+// meetAll notes the Chats that an earlier process left at work, or waiting for an answer.
+func (e *Engine) meetAll(ctx context.Context) error {
+	var all []*chat.Chat
+	err := e.store.View(ctx, func(tx *kv.Tx) error {
+		all = nil
+		ids, err := tx.ActiveChats()
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			c, found, err := tx.Chat(id)
+			var damaged *kv.DamageError
+			if err != nil && !errors.As(err, &damaged) {
+				return err
+			}
+			if found && err == nil {
+				all = append(all, c)
+			}
+		}
 		return nil
+	})
+	for _, c := range all {
+		e.meet(c)
 	}
+	return err
+}
+
+// enterPlace notes where the run's Workspace is now: it may have been made since the Chat began to work there.
+func (r *run) enterPlace() {
+	if r.t.record != nil {
+		r.e.feed.movePlace(r.id, r.t.record)
+	}
+}
+
+// staysAt says whether it is known already where a Chat works; its Version is noted.
+func (f *feed) staysAt(c *chat.Chat) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.shared[dir] == nil {
-		f.shared[dir] = map[chat.ID]chat.ID{}
+	was, known := f.shared.at[c.ID]
+	if !known || was.space != c.WorkspaceID {
+		return false
 	}
-	f.shared[dir][id] = root
-	f.wakePlaceLocked(dir, id)
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.shared[dir], id)
-		if len(f.shared[dir]) == 0 {
-			delete(f.shared, dir)
-		}
-		f.wakePlaceLocked(dir, id)
+	was.version = max(was.version, c.Version)
+	f.shared.at[c.ID] = was
+	return true
+}
+
+// enterPlace notes where a Chat works, and wakes whoever looks at another one there.
+func (f *feed) enterPlace(c *chat.Chat, dir string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if was, known := f.shared.at[c.ID]; f.shared.rested[c.ID] >= c.Version || known && was.version >= c.Version {
+		return
+	}
+	f.removeLocked(c.ID)
+	delete(f.shared.rested, c.ID)
+	f.addLocked(c.ID, worker{root: rootOf(c), space: c.WorkspaceID, dir: dir, version: c.Version})
+}
+
+// movePlace notes another directory of the Workspace in which a Chat works.
+func (f *feed) movePlace(id chat.ID, rec *chat.WorkspaceRecord) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w, known := f.shared.at[id]
+	if dir := placeKey(rec); known && w.space == rec.ID && w.dir != dir {
+		f.removeLocked(id)
+		w.dir = dir
+		f.addLocked(id, w)
 	}
 }
 
-func (f *feed) wakePlaceLocked(dir string, but chat.ID) {
-	for id, l := range f.chats {
-		if id != but && l.base != nil && placeKey(l.base.workspace) == dir {
+// leavePlace notes that a Chat works nowhere any more.
+func (f *feed) leavePlace(c *chat.Chat) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.shared.at[c.ID].version > c.Version {
+		return
+	}
+	f.removeLocked(c.ID)
+	if len(f.shared.rested) == maxRested {
+		clear(f.shared.rested)
+	}
+	f.shared.rested[c.ID] = c.Version
+}
+
+func (f *feed) addLocked(id chat.ID, w worker) {
+	f.shared.at[id] = w
+	for _, key := range places(w.space, w.dir) {
+		if f.shared.there[key] == nil {
+			f.shared.there[key] = map[chat.ID]chat.ID{}
+		}
+		f.shared.there[key][id] = w.root
+	}
+	f.wakeThereLocked(w)
+}
+
+func (f *feed) removeLocked(id chat.ID) {
+	w, known := f.shared.at[id]
+	if !known {
+		return
+	}
+	delete(f.shared.at, id)
+	for _, key := range places(w.space, w.dir) {
+		if delete(f.shared.there[key], id); len(f.shared.there[key]) == 0 {
+			delete(f.shared.there, key)
+		}
+	}
+	f.wakeThereLocked(w)
+}
+
+func (f *feed) wakeThereLocked(w worker) {
+	for _, l := range f.chats {
+		b := l.base
+		if b == nil || b.workspace == nil || rootOf(b.chat) == w.root {
+			continue
+		}
+		if b.workspace.ID == w.space || w.dir != "" && placeKey(b.workspace) == w.dir {
 			wakeAll(l.subs)
 		}
 	}
@@ -70,49 +202,19 @@ func (f *feed) wakePlaceLocked(dir string, but chat.ID) {
 
 // others counts the families beside a Chat's own that work in its directory at this moment.
 func (f *feed) others(c *chat.Chat, w *chat.WorkspaceRecord) int {
-	dir := placeKey(w)
-	if dir == "" {
+	if w == nil {
 		return 0
 	}
-	own := c.RootID
-	if own == "" {
-		own = c.ID
-	}
+	own := rootOf(c)
+	roots := map[chat.ID]bool{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	roots := map[chat.ID]bool{}
-	for _, root := range f.shared[dir] {
-		if root != own {
-			roots[root] = true
+	for _, key := range places(w.ID, placeKey(w)) {
+		for _, root := range f.shared.there[key] {
+			if root != own {
+				roots[root] = true
+			}
 		}
 	}
 	return len(roots)
-}
-
-// sharing counts the other Chats that are not at rest in the same directory, families apart.
-func (e *Engine) sharing(ctx context.Context, id chat.ID, w chat.WorkspaceRecord) (n int, err error) {
-	return n, e.store.View(ctx, func(tx *kv.Tx) error {
-		n = 0
-		ids, err := tx.ActiveChats()
-		if err != nil {
-			return err
-		}
-		for _, other := range ids {
-			c, found, err := tx.Chat(other)
-			if err != nil {
-				return err
-			}
-			if !found || c.RootID == id || c.WorkspaceID == "" {
-				continue
-			}
-			rec, found, err := tx.Workspace(c.WorkspaceID)
-			if err != nil {
-				return err
-			}
-			if found && placeKey(rec) == placeKey(&w) {
-				n++
-			}
-		}
-		return nil
-	})
 }

@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
 )
 
@@ -34,4 +36,38 @@ func TestTwoChatsInOneDirectory(t *testing.T) {
 	r.until(b, "0 others", others(0))
 	release("go-b")
 	r.rest(b)
+}
+
+// TestAChatThatWaitsSharesItsDirectory: both are told of each other while one waits for an answer, also after a restart, and neither when it
+// has rested.
+func TestAChatThatWaitsSharesItsDirectory(t *testing.T) {
+	r := newRig(t, setup{place: true, untrusted: true, model: scripted.Model{Scripts: []scripted.Script{
+		{Results: 0, Reply: scripted.Calls(toolCall("execute", `{"command":"echo x | tee -a ran"}`))},
+		{Results: scripted.Any, Reply: scripted.Text("done")},
+	}}})
+	others := func(id chat.ID, want int) {
+		t.Helper()
+		r.until(id, fmt.Sprint(want, " others"), func(v engine.View) bool { return v.Others == want })
+	}
+	a := r.create("a")
+	r.asks(a)
+	others(a, 0)
+	b := r.create("b")
+	r.asks(b)
+	others(a, 1)
+	others(b, 1)
+	r.reopen()
+	r.start()
+	r.asks(a)
+	others(a, 1)
+	others(b, 1)
+	call := r.view(a).Chat.Outstanding[0].Call.ID
+	if err := r.answer(a, call, "deny", ""); err != nil {
+		t.Fatal(err)
+	}
+	r.rest(a)
+	others(a, 1)
+	others(b, 0)
+	r.interrupt(b)
+	others(a, 0)
 }

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine/chat"
@@ -34,6 +37,7 @@ func Handler(m *Manager, log *slog.Logger) http.Handler {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			serve, known := methods[r.Method]
 			if !known {
+				w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
 				h.refuse(w, r, http.StatusMethodNotAllowed, problem{Message: "This address does not take " + r.Method + "."})
 				return
 			}
@@ -64,7 +68,7 @@ type shownSource struct {
 }
 
 func (h *handler) sources(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Has("path") {
+	if r.URL.RawQuery != "" {
 		h.source(w, r)
 		return
 	}

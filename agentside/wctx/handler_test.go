@@ -75,9 +75,14 @@ func TestCase34SourcesOverHTTP(t *testing.T) {
 	want("GET", "/sources/relative", "", 404, "no such source")
 	want("DELETE", "/sources", "", 400, "percent-encoded")
 	want("DELETE", "/sources?path=%zz", "", 400, "percent-encoded")
+	want("GET", "/sources?path=%zz", "", 400, "percent-encoded")
+	want("GET", "/sources?path=", "", 400, "percent-encoded")
 	want("POST", "/sources", added, 201, added)
 	want("DELETE", "/sources?path="+url.QueryEscape(r.dir+"/x"), "", 204, "")
 	want("PUT", "/sources", "", 405, "does not take PUT")
+	if _, _, header := r.ask(t, "PUT", "/sources", ""); header.Get("Allow") != "DELETE, GET, POST" {
+		t.Errorf("Allow: %q", header.Get("Allow"))
+	}
 	want("GET", "/resync", "", 405, "does not take GET")
 	want("GET", "/nothing", "", 404, `{"message"`)
 	// The address itself is refused before the handler.

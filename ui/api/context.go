@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"holdfast/engine"
@@ -32,7 +33,7 @@ func (a *API) contextEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.resync), out: map[int]any{http.StatusOK: client.ContextSnapshot{}}},
 		{method: http.MethodGet, path: one + "/sources", summary: "List the paths that were added to a workspace's context, or give the one that is named.",
 			query:   []parameter{named},
-			handler: answer(a, http.StatusOK, a.sources), out: map[int]any{http.StatusOK: []client.ContextSource{}}},
+			handler: answer(a, http.StatusOK, a.sources), out: map[int]any{http.StatusOK: listOrOne[client.ContextSource]{}}},
 		{method: http.MethodPost, path: one + "/sources", summary: "Add a path to a workspace's context.", in: client.ContextSource{},
 			handler: answer(a, http.StatusCreated, a.addSource), out: map[int]any{http.StatusCreated: client.ContextSource{}}},
 		{method: http.MethodGet, path: one + "/sources/{path}", summary: "Get the identity of a path that was added.",
@@ -87,15 +88,30 @@ func (a *API) resync(q *request, _ none) (client.ContextSnapshot, error) {
 	return shownSnapshot(s, int64(s.Version)), nil
 }
 
-func (a *API) sources(q *request, _ none) ([]client.ContextSource, error) {
-	out := []client.ContextSource{}
+// listOrOne is a list, or the one of it that the query names.
+type listOrOne[T any] struct {
+	List []T
+	One  *T
+}
+
+// MarshalJSON writes the one without the list around it.
+func (l listOrOne[T]) MarshalJSON() ([]byte, error) {
+	if l.One != nil {
+		return json.Marshal(l.One)
+	}
+	return json.Marshal(l.List)
+}
+
+func (a *API) sources(q *request, _ none) (listOrOne[client.ContextSource], error) {
+	out := listOrOne[client.ContextSource]{List: []client.ContextSource{}}
 	if q.query.Has("path") {
 		one, err := a.source(q, none{})
-		return append(out, one), err
+		out.One = &one
+		return out, err
 	}
 	all, err := a.o.Contexts.Sources(q.ctx(), q.who, snapshot.SourcesInput{ID: workspaceID(q)})
 	for _, path := range all {
-		out = append(out, client.ContextSource{Path: path})
+		out.List = append(out.List, client.ContextSource{Path: path})
 	}
 	return out, err
 }

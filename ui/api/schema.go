@@ -33,6 +33,10 @@ func (s *schemas) schema(t reflect.Type) object {
 		field, _ := t.FieldByName("Value")
 		return s.schema(field.Type)
 	}
+	if strings.HasPrefix(t.Name(), "listOrOne[") {
+		list, _ := t.FieldByName("List")
+		return object{"oneOf": []object{s.schema(list.Type), s.schema(list.Type.Elem())}}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return nullable(s.schema(t.Elem()))
