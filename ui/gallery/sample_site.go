@@ -42,7 +42,7 @@ func onboarding(p view.Page) view.OnboardingPage {
 
 func noServer(p view.Page) view.OnboardingPage {
 	return view.OnboardingPage{Page: p, Demo: true, Start: "OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
-		Server: view.Server{Address: "127.0.0.1:11434", Problem: "The connection was refused."}}
+		Server: view.Server{Address: "127.0.0.1:11434", Problem: "The model server at 127.0.0.1:11434 does not answer: nothing listens there. Start it, or correct the address."}}
 }
 
 func models(p view.Page) view.ModelsPage {

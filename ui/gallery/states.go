@@ -50,7 +50,7 @@ func sections() []section {
 		{"Context", contexts()},
 		{"Settings without anything", []specimen{{"Workspaces", "", []templ.Component{view.WorkspacesList(nil, true)}}, {"Tokens", "", []templ.Component{view.TokensList(nil)}},
 			{"Models", "", []templ.Component{view.ConfigsSection(view.ModelsPage{}), view.InstalledSection(view.ModelsPage{})}},
-			{"Model server away", "", []templ.Component{view.ServerSection(view.ModelsPage{Server: view.Server{Address: "127.0.0.1:11434", Problem: "The connection was refused."}})}}}},
+			{"Model server away", "", []templ.Component{view.ServerSection(view.ModelsPage{Server: view.Server{Address: "127.0.0.1:11434", Problem: "The model server at 127.0.0.1:11434 does not answer: nothing listens there. Start it, or correct the address."}})}}}},
 		{"Usage", []specimen{{"A limit: room left, reached", "", []templ.Component{view.AllowanceSection(*allowance(false)), view.AllowanceSection(*allowance(true))}}}},
 		{"Model calls", modelCalls()},
 		{"System", systems()},

@@ -27,6 +27,14 @@ func ended(s string) string {
 	return s + "."
 }
 
+// away is the sentence about a model server that gives no answer.
+func away(s Server) string {
+	if s.Problem == "" {
+		return "The model server at " + s.Address + " does not answer."
+	}
+	return ended(s.Problem)
+}
+
 func dash(s string) string {
 	if s == "" {
 		return "–"
