@@ -97,6 +97,9 @@ func printVersion(args []string, stdout io.Writer) error {
 			return errors.New("this binary has no build information")
 		}
 		for _, m := range info.Deps {
+			if m.Replace != nil {
+				continue // what stands in for it is ours
+			}
 			if _, err := fmt.Fprintf(stdout, "%s %s %s\n", m.Path, m.Version, m.Sum); err != nil {
 				return err
 			}

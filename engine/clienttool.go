@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -18,8 +17,6 @@ const (
 	maxClientToolBytes = 32 << 10
 )
 
-var clientToolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // checkClientTools refuses declarations that cannot be offered to a model, and gives them as they are stored.
 func checkClientTools(tools []chat.ClientTool) ([]chat.ClientTool, error) {
 	if len(tools) > maxClientTools {
@@ -29,7 +26,7 @@ func checkClientTools(tools []chat.ClientTool) ([]chat.ClientTool, error) {
 	names, size := map[string]bool{}, 0
 	for i, t := range tools {
 		field := "client_tools[" + strconv.Itoa(i) + "]"
-		if !clientToolName.MatchString(t.Name) {
+		if !chat.PlainName(t.Name) {
 			return nil, chat.Invalid(field+".name", "It must be 1 to 64 letters, digits, _ or -.")
 		}
 		if names[t.Name] {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"holdfast/engine/chat"
@@ -21,15 +20,13 @@ type Set struct {
 	defs, short []chat.ToolDef
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // New makes a Set of tools in their order. A name that is taken or not valid, or a schema that is not a plain object schema, is an
 // error that names the Tool.
 func New(tools ...chat.Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), index: make(map[string]int, len(tools))}
 	for i, t := range tools {
 		def := t.Def()
-		if !validName.MatchString(def.Name) {
+		if !chat.PlainName(def.Name) {
 			return nil, fmt.Errorf("tool %q: the name is not valid", def.Name)
 		}
 		if _, taken := s.index[def.Name]; taken {

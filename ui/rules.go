@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
@@ -257,12 +258,12 @@ func ruleErrors(err error) map[string]string {
 	return out
 }
 
-var ruleField = regexp.MustCompile(`^rules\[(\d+)\]\.`)
+var ruleField = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^rules\[(\d+)\]\.`) })
 
 // spread puts what is wrong with a rule beside it.
 func spread(f *view.RulesForm) {
 	for field, detail := range f.Errors {
-		m := ruleField.FindStringSubmatch(field)
+		m := ruleField().FindStringSubmatch(field)
 		if m == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"holdfast/engine/chat"
@@ -31,7 +32,9 @@ var (
 	// protectedTop are names in the Workspace's directory itself; deeper they are ordinary.
 	protectedTop = []string{"skills"}
 	// planFile is where a Chat's plan stands; it decides nothing, and a person is shown it before anything follows from it.
-	planFile = regexp.MustCompile(`^\.holdfast/plans/PLAN-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.md$`)
+	planFile = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\.holdfast/plans/PLAN-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.md$`)
+	})
 	// instructionNames may be links in the Workspace's directory; what they lead to is as protected as they are.
 	instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".cursorrules", ".mcp.json", ".envrc"}
 )
@@ -77,7 +80,7 @@ func (f *Files) isProtected(name string) bool {
 	if f.same(path.Base(name), ".git") {
 		return true
 	}
-	if planFile.MatchString(name) {
+	if planFile().MatchString(name) {
 		return false
 	}
 	for _, top := range protectedTop {

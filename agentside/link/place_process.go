@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -28,8 +27,6 @@ var (
 	_ chat.Processes = (*remoteProcesses)(nil)
 	_ chat.Fencer    = (*remoteProcesses)(nil)
 )
-
-var plainName = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)
 
 // boots remembers in which run of the Agent each process began, so that a new run is not taken for a process nobody knows.
 type boots struct {
@@ -78,7 +75,7 @@ func (p *remoteProcesses) fault(err error, id string) error {
 }
 
 func badName(id string, chatID chat.ID) error {
-	if plainName.MatchString(id) && (chatID == "" || plainName.MatchString(string(chatID))) {
+	if chat.PlainName(id) && (chatID == "" || chat.PlainName(string(chatID))) {
 		return nil
 	}
 	return &chat.ProcessError{Kind: "invalid", Message: "The id of a process or chat has letters, digits, - and _, at most 64."}

@@ -13,7 +13,7 @@ var _ chat.Fencer = (*Scope)(nil)
 // Fence signals a process, or keeps one that has not begun from ever beginning: a start that is still on its way comes too late then.
 // One that has ended is no error.
 func (s *Scope) Fence(ctx context.Context, chatID chat.ID, id string, signal string) error {
-	if !plainName.MatchString(id) {
+	if !chat.PlainName(id) {
 		return fail("invalid", "The id of a process has letters, digits, - and _, at most 64.")
 	}
 	p, err := s.fence(chatID, id)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -148,8 +147,6 @@ func (m *Manager) Scope(id chat.WorkspaceID, dir string, c Confinement) *Scope {
 	return &Scope{manager: m, workspace: id, dir: filepath.Clean(dir), confine: c}
 }
 
-var plainName = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)
-
 func fail(kind, format string, args ...any) *chat.ProcessError {
 	return &chat.ProcessError{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
@@ -160,7 +157,7 @@ func unknown(id string) *chat.ProcessError {
 
 // Start begins a process, or attaches to the one that was started with the same id, Chat and parameters.
 func (s *Scope) Start(ctx context.Context, req chat.ProcessStart) (chat.ProcessInfo, error) {
-	if !plainName.MatchString(req.ID) || req.ChatID != "" && !plainName.MatchString(string(req.ChatID)) {
+	if !chat.PlainName(req.ID) || req.ChatID != "" && !chat.PlainName(string(req.ChatID)) {
 		return chat.ProcessInfo{}, fail("invalid", "The id of a process or chat has letters, digits, - and _, at most 64.")
 	}
 	if ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -21,7 +22,7 @@ type meta struct {
 // maxFront is how large front matter may be.
 const maxFront = 64 << 10
 
-var skillName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // parseSkill reads the front matter of a skill file whose directory has the name base. No error quotes the file.
 func parseSkill(file []byte, base string) (meta, error) {
@@ -39,7 +40,7 @@ func parseSkill(file []byte, base string) (meta, error) {
 		return m, errors.New("the front matter has no name")
 	case m.name != base:
 		return meta{}, errors.New("the name in the front matter is not that of the directory")
-	case !skillName.MatchString(m.name):
+	case !skillName().MatchString(m.name):
 		return meta{}, errors.New("the name must be of a-z, 0-9 and single hyphens between them")
 	case len(m.name) > chat.MaxResourceName:
 		return meta{}, errors.New("the name is longer than 64 bytes")

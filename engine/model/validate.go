@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -28,7 +29,7 @@ const (
 )
 
 // A price fits an integer of micro-units per million tokens with room for every token count.
-var price = regexp.MustCompile(`^[0-9]{1,7}(\.[0-9]{1,6})?$`)
+var price = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,7}(\.[0-9]{1,6})?$`) })
 
 // validate checks a whole config as it would be stored; all holds every stored one. The Error names each bad field once.
 func validate(c *chat.ModelConfig, all []*chat.ModelConfig) error {
@@ -79,7 +80,7 @@ func validate(c *chat.ModelConfig, all []*chat.ModelConfig) error {
 		field string
 		value *string
 	}{{"price_input", c.PriceInput}, {"price_output", c.PriceOutput}, {"price_cached", c.PriceCached}} {
-		if p.value != nil && !price.MatchString(*p.value) {
+		if p.value != nil && !price().MatchString(*p.value) {
 			bad(p.field, `a decimal such as "0.25", with at most six digits after the point, or null`)
 		}
 	}

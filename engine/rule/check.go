@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,7 +18,9 @@ const (
 	maxText  = 1000
 )
 
-var toolName = regexp.MustCompile(`^(\*|[A-Za-z0-9_-]{1,64}|mcp:[A-Za-z0-9_-]+__(\*|[A-Za-z0-9_-]+))$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\*|[A-Za-z0-9_-]{1,64}|mcp:[A-Za-z0-9_-]+__(\*|[A-Za-z0-9_-]+))$`)
+})
 
 // check refuses a set that cannot be what anybody meant; each field that is wrong is named.
 func check(s chat.RuleSet) error {
@@ -55,7 +58,7 @@ func checkRule(r chat.Rule) map[string]string {
 	switch {
 	case r.Tool == "":
 		wrong["tool"] = "name a tool, or * for all"
-	case !toolName.MatchString(r.Tool):
+	case !toolName().MatchString(r.Tool):
 		wrong["tool"] = "the name of a tool, *, mcp:server__tool or mcp:server__*"
 	case !strings.HasPrefix(r.Tool, "mcp:") && strings.Contains(r.Tool, "__"):
 		wrong["tool"] = "a tool of an MCP server is written mcp:" + r.Tool

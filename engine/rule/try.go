@@ -126,7 +126,7 @@ func (r *Room) tryIn(ctx context.Context, l Layers, s Sample, id chat.WorkspaceI
 // try decides about a sample; without a place, names are taken as they are written.
 func try(l Layers, s Sample, where *permit.Where, targets func([]string) (chat.Targets, error)) (Tried, error) {
 	s.Text, s.Tool = strings.TrimSpace(s.Text), strings.TrimSpace(s.Tool)
-	if !toolName.MatchString(s.Tool) || s.Tool == "*" {
+	if !toolName().MatchString(s.Tool) || s.Tool == "*" {
 		return Tried{}, chat.Invalid("tool", "name one tool")
 	}
 	if s.Text == "" && s.Tool == "execute" {

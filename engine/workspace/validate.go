@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"holdfast/engine/chat"
@@ -26,9 +27,11 @@ const (
 var Profiles = []string{"workspace", "read-only", "network", "off"}
 
 var (
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`) })
 	// scpLike is user@host:path, as ssh takes it.
-	scpLike = regexp.MustCompile(`^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^\s]+$`)
+	scpLike = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^\s]+$`)
+	})
 )
 
 // cleanTemplate takes off what stands around words, and fills in defaults.
@@ -92,7 +95,7 @@ func checkVariables(vars map[string]string) []chat.Validation {
 		return []chat.Validation{{Field: "variables", Detail: "at most " + strconv.Itoa(maxVariables)}}
 	}
 	for name, value := range vars {
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return []chat.Validation{{Field: "variables", Detail: strconv.Quote(name) + " is no name of a variable"}}
 		}
 		if len(value) > maxVariable || strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
@@ -158,7 +161,7 @@ func checkAddress(source string) string {
 		}
 		return ""
 	}
-	if strings.Contains(source, "://") || strings.Contains(source, "::") || !scpLike.MatchString(source) {
+	if strings.Contains(source, "://") || strings.Contains(source, "::") || !scpLike().MatchString(source) {
 		return want
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"holdfast/engine/chat"
 	"holdfast/tools/answer"
@@ -27,14 +28,14 @@ type truncated struct {
 }
 
 // gapLine is what the Workspace writes in place of what it did not keep.
-var gapLine = regexp.MustCompile(`(?m)^\[\.\.\. ([0-9]+) bytes omitted \.\.\.\]\n`)
+var gapLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[\.\.\. ([0-9]+) bytes omitted \.\.\.\]\n`) })
 
 // newPrinted takes what the Workspace kept; since is where that begins. Bytes that are missing without a gap are ends of long
 // lines, which the text shows itself.
 func newPrinted(out chat.ProcessOutput, since int64) printed {
 	p := printed{head: out.Output, total: max(out.NextOffset-since, 0), log: out.Log}
 	if out.OmittedBytes > 0 {
-		if at := gapLine.FindStringSubmatchIndex(out.Output); at != nil {
+		if at := gapLine().FindStringSubmatchIndex(out.Output); at != nil {
 			n, err := strconv.ParseInt(out.Output[at[2]:at[3]], 10, 64)
 			if err == nil && n <= out.OmittedBytes {
 				p.omitted, p.head, p.tail = n, out.Output[:at[0]], out.Output[at[1]:]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"holdfast/engine"
@@ -66,7 +67,8 @@ type Options struct {
 type API struct {
 	o         Options
 	endpoints []endpoint
-	openAPI   []byte
+	// openAPI makes the document when it is first asked for.
+	openAPI func() []byte
 }
 
 // New makes the API.
@@ -80,7 +82,7 @@ func New(o Options) *API {
 		a.endpoints = append(a.endpoints, list...)
 	}
 	a.endpoints = append(a.endpoints, a.ruleEndpoints()...)
-	a.openAPI = describe(o.Version, a.endpoints)
+	a.openAPI = sync.OnceValue(func() []byte { return describe(o.Version, a.endpoints) })
 	return a
 }
 

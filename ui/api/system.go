@@ -27,4 +27,4 @@ func (a *API) system(q *request, _ none) (client.System, error) {
 	return out, nil
 }
 
-func (a *API) document(*request, none) (json.RawMessage, error) { return a.openAPI, nil }
+func (a *API) document(*request, none) (json.RawMessage, error) { return a.openAPI(), nil }

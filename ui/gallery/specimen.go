@@ -7,11 +7,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/a-h/templ"
 )
 
-var idAttr = regexp.MustCompile(` (id|for|form|aria-labelledby|aria-describedby|aria-controls|popovertarget)="([^"]+)"`)
+var idAttr = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(` (id|for|form|aria-labelledby|aria-describedby|aria-controls|popovertarget)="([^"]+)"`)
+})
 
 // apart renders components with ids of their own, so that the same one can stand on a page many times.
 func apart(n int, list ...templ.Component) templ.Component {
@@ -23,7 +26,7 @@ func apart(n int, list ...templ.Component) templ.Component {
 			}
 		}
 		own := "g" + strconv.Itoa(n) + "-"
-		_, err := io.WriteString(w, idAttr.ReplaceAllStringFunc(out.String(), func(attr string) string {
+		_, err := io.WriteString(w, idAttr().ReplaceAllStringFunc(out.String(), func(attr string) string {
 			name, ids, _ := strings.Cut(strings.TrimSuffix(attr, `"`), `="`)
 			// Some attributes name several.
 			return name + `="` + own + strings.Join(strings.Fields(ids), " "+own) + `"`

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // mergeCount brings prompts to about three bytes per token, as with real models; without merges every byte is one.
@@ -30,14 +31,14 @@ this chat. You can use workspace tools such as execute, read_file and write_file
 "total_lines":3,"lines_read":3} {"name": "execute", "arguments": {"command": "go test ./...", "timeout": "30s"}}`
 
 // pretoken is the part of GPT-2's pattern that merges stay within.
-var pretoken = regexp.MustCompile(` ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+`)
+var pretoken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+`) })
 
 type pair struct{ left, right string }
 
 // merges learns byte pair merges from the sample, the most frequent first, in the spelling of the vocabulary.
 func (v *vocabulary) merges() []pair {
 	var words [][]string
-	for _, w := range pretoken.FindAllString(sample, -1) {
+	for _, w := range pretoken().FindAllString(sample, -1) {
 		var symbols []string
 		for i := range len(w) {
 			symbols = append(symbols, v.bytes[w[i]])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Token types of the GGUF format.
@@ -130,7 +131,7 @@ func (v *vocabulary) chain(from int, s Script) error {
 	return nil
 }
 
-var word = regexp.MustCompile(`\s*\S+\s*$|\s*\S+`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*\S+\s*$|\s*\S+`) })
 
 // pieces cuts a text into words and joins words until each piece is a token that no other script has.
 func (v *vocabulary) pieces(text string) ([]string, error) {
@@ -138,7 +139,7 @@ func (v *vocabulary) pieces(text string) ([]string, error) {
 	free := func(s string) bool { return !taken[s] && !v.known[v.spell(s)] }
 	var out []string
 	open := ""
-	for _, w := range word.FindAllString(text, -1) {
+	for _, w := range word().FindAllString(text, -1) {
 		open += w
 		if free(open) {
 			out, open = append(out, open), ""
