@@ -25,7 +25,7 @@ func (a *API) keepOutput(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refused.status, refused.problem)
 		return
 	}
-	if !can || !plainName.MatchString(string(chatOf(r))) {
+	if !can || !chat.PlainName(string(chatOf(r))) {
 		p := badRequest("The text cannot be kept.", "")
 		refuse(w, p.status, p.problem)
 		return
