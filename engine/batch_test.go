@@ -132,7 +132,7 @@ func TestCase34UnknownAndBadCalls(t *testing.T) {
 			results[fmt.Sprint(i)] = string(m.Content[0].Result)
 		}
 	}
-	unknown := `{"error":"unknown tool \"read_fil\". Available tools: execute, process_output, process_list, process_signal, read_file, write_file, edit_files, list_files, search_files, ` + strings.Join(chatTools, ", ") + `."}`
+	unknown := `{"error":"unknown tool \"read_fil\". Available tools: execute, process_output, process_list, process_signal, read_file, write_file, edit_files, list_files, search_files, ` + strings.Join(chatTools, ", ") + `, attach_file."}`
 	if results["2"] != unknown {
 		t.Errorf("unknown: %s", results["2"])
 	}

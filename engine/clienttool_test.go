@@ -98,7 +98,7 @@ func TestCase72ResultsMustBeExactlyTheOutstandingOnes(t *testing.T) {
 
 func TestClientToolsAreOfferedLastAndNotToThoseWhoMayNot(t *testing.T) {
 	tools := append([]chat.ClientTool{{Name: "execute", Description: "Mine."}}, ringAndDial...)
-	for mode, want := range map[string][]string{"": append(append([]string{"execute"}, chatTools...), "ring", "dial"), "plan": nil} {
+	for mode, want := range map[string][]string{"": append(append([]string{"execute"}, chatTools...), "attach_file", "ring", "dial"), "plan": nil} {
 		r := newRig(t, setup{place: true, model: scripted.Model{Answer: answers(scripted.Text("done"))}})
 		c, err := r.engine.Create(context.Background(), r.who, engine.CreateInput{Content: engine.TextParts("go"), Title: "a", WorkspaceID: r.space, ClientTools: tools, PlanMode: mode})
 		if err != nil {
@@ -112,7 +112,7 @@ func TestClientToolsAreOfferedLastAndNotToThoseWhoMayNot(t *testing.T) {
 		if slices.Contains(names, "ring") != (want != nil) {
 			t.Errorf("mode %q: %q", mode, names)
 		}
-		if want != nil && !slices.Equal(names[len(names)-7:], want[1:]) || strings.Count(strings.Join(names, " "), "execute") != 1 {
+		if want != nil && !slices.Equal(names[len(names)-8:], want[1:]) || strings.Count(strings.Join(names, " "), "execute") != 1 {
 			t.Errorf("mode %q: %q", mode, names)
 		}
 	}

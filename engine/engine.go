@@ -169,7 +169,7 @@ func New(o Options) *Engine {
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
 			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces, servers: o.Servers, traces: &traces{hand: o.Traced}},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
-	e.tools = &toolbox{hide: o.Clean, Tools: o.Tools, own: slices.Concat(e.makeTools(), e.personTools(), e.agentTools(), skill.Tools())}
+	e.tools = &toolbox{hide: o.Clean, Tools: o.Tools, own: slices.Concat(e.makeTools(), e.personTools(), e.agentTools(), []chat.Tool{giveTool()}, skill.Tools())}
 	e.feed = newFeed()
 	e.runner = newRunner(e)
 	return e

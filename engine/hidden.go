@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -19,6 +20,7 @@ const (
 	smallDefs       = 5000
 	keptFound       = 12
 	namedServers    = 8
+	builtIn         = "the appliance itself"
 )
 
 // offer is what a Turn offers its model.
@@ -31,32 +33,76 @@ type offer struct {
 	servers serverTools
 }
 
-// hide takes the Tools of servers out of what is offered and puts find_tools in their place, if they would take too much of the window.
-func hide(defs []chat.ToolDef, window int) (shown, hidden []chat.ToolDef) {
+// hide takes out of what is offered what the window has no room for, and puts find_tools in its place: the Tools of servers if they would
+// take too much, in a small window all that is not of the core, and then the last ones until the rest fits. An advisor for which there is
+// no room is not there at all.
+func hide(defs []chat.ToolDef, window int, placeless bool) (shown, hidden []chat.ToolDef) {
+	tooMany := crowded(defs, window)
+	out := func(d chat.ToolDef) bool {
+		return d.Server != "" && tooMany || d.Server == "" && window < prompt.SmallWindow && !core(d, placeless)
+	}
+	shown, hidden = split(defs, out)
+	if len(hidden) > 0 && !tooMany && prompt.ToolBytes(hidden, window) <= prompt.ToolBytes([]chat.ToolDef{findDef(hidden)}, window) {
+		shown, hidden = defs, nil
+	}
+	fits := prompt.FitTools(withFind(shown, hidden), window)
+	for len(fits) < len(withFind(shown, hidden)) && len(shown) > 0 {
+		last := shown[len(shown)-1]
+		if shown = shown[:len(shown)-1]; last.Name != toolAdvisor {
+			hidden = append([]chat.ToolDef{last}, hidden...)
+		}
+		fits = prompt.FitTools(withFind(shown, hidden), window)
+	}
+	return fits, hidden
+}
+
+// core says whether a model with a small window is offered a Tool of the appliance's own.
+func core(d chat.ToolDef, placeless bool) bool {
+	own := rootTools[d.Name] || d.Name == toolGive
+	return !own || d.Name == toolPlan || placeless && (d.Name == toolMake || d.Name == toolTemplates)
+}
+
+// split keeps the order of both.
+func split(defs []chat.ToolDef, out func(chat.ToolDef) bool) (in, others []chat.ToolDef) {
+	for _, d := range defs {
+		if out(d) {
+			others = append(others, d)
+		} else {
+			in = append(in, d)
+		}
+	}
+	return in, others
+}
+
+// withFind puts find_tools behind the appliance's own Tools if anything is hidden.
+func withFind(shown, hidden []chat.ToolDef) []chat.ToolDef {
+	if len(hidden) == 0 {
+		return shown
+	}
+	at := slices.IndexFunc(shown, func(d chat.ToolDef) bool { return d.Server != "" || d.Client })
+	if at < 0 {
+		at = len(shown)
+	}
+	return slices.Insert(slices.Clone(shown), at, findDef(hidden))
+}
+
+// crowded says whether the Tools of servers take too much.
+func crowded(defs []chat.ToolDef, window int) bool {
 	servers := 0
 	for _, d := range defs {
 		if d.Server != "" {
 			servers++
 		}
 	}
+	if servers == 0 {
+		return false
+	}
+	if window < prompt.SmallWindow {
+		// What is not of the core is hidden anyway.
+		defs, _ = split(defs, func(d chat.ToolDef) bool { return d.Server == "" && !core(d, false) })
+	}
 	size := prompt.ToolBytes(defs, window)
-	if servers == 0 || servers <= mostServerTools && size/3 <= int64(window/4) && (window >= prompt.SmallWindow || size <= smallDefs) {
-		return defs, nil
-	}
-	for _, d := range defs {
-		if d.Server != "" {
-			hidden = append(hidden, d)
-		}
-	}
-	finds := false
-	for _, d := range defs {
-		if d.Server == "" {
-			shown = append(shown, d)
-		} else if !finds {
-			finds, shown = true, append(shown, findDef(hidden))
-		}
-	}
-	return shown, hidden
+	return servers > mostServerTools || size/3 > int64(window/4) || window < prompt.SmallWindow && size > smallDefs
 }
 
 // hiddenOf counts what is hidden by server, in order of their names; nil for nothing.
@@ -70,9 +116,10 @@ func hiddenOf(hidden []chat.ToolDef, window int) *chat.HiddenTools {
 
 func perServer(hidden []chat.ToolDef) (out []chat.HiddenServer) {
 	for _, d := range hidden {
-		i := slices.IndexFunc(out, func(s chat.HiddenServer) bool { return s.Name == d.Server })
+		name := cmp.Or(d.Server, builtIn)
+		i := slices.IndexFunc(out, func(s chat.HiddenServer) bool { return s.Name == name })
 		if i < 0 {
-			i, out = len(out), append(out, chat.HiddenServer{Name: d.Server})
+			i, out = len(out), append(out, chat.HiddenServer{Name: name})
 		}
 		out[i].Tools++
 	}
@@ -99,21 +146,21 @@ func (r *run) noteHidden() error {
 }
 
 // offerFound puts what the model has found behind what is offered, so that the next request begins as the last one did. Where the window
-// has no room for all of it the oldest finds go.
+// has no room for all of it the oldest finds go, and of one search the worst.
 func (r *run) offerFound() {
 	o := &r.t.offer
 	if len(o.hidden) == 0 {
 		return
 	}
-	found := foundIn(r.t.history, o.hidden)
-	for len(found) > 1 && prompt.ToolBytes(o.base, r.t.window)+prompt.ToolBytes(found, r.t.window) > int64(r.t.window) {
-		found = found[1:]
-	}
+	base := prompt.ToolBytes(o.base, r.t.window)
+	found := foundIn(r.t.history, o.hidden, func(found []chat.ToolDef) bool {
+		return len(found) <= 1 || base+prompt.ToolBytes(found, r.t.window) <= int64(r.t.window)
+	})
 	o.defs = slices.Concat(o.base, found)
 }
 
 // foundIn gives the newest hidden Tools that find_tools has answered with in the Chat, in the order in which they were first found.
-func foundIn(history []*chat.Message, hidden []chat.ToolDef) []chat.ToolDef {
+func foundIn(history []*chat.Message, hidden []chat.ToolDef, fit func([]chat.ToolDef) bool) []chat.ToolDef {
 	type find struct {
 		def  chat.ToolDef
 		last int
@@ -128,21 +175,29 @@ func foundIn(history []*chat.Message, hidden []chat.ToolDef) []chat.ToolDef {
 			if p.Type != chat.PartToolResult || p.ToolName != toolFind || p.IsError {
 				continue
 			}
-			for _, name := range foundNames(p.Result) {
+			names := foundNames(p.Result)
+			n += len(names)
+			for rank, name := range names {
 				i := slices.IndexFunc(hidden, func(d chat.ToolDef) bool { return d.Name == name })
 				if i < 0 {
 					continue
 				}
-				n++
 				if at := slices.IndexFunc(finds, func(f find) bool { return f.def.Name == name }); at >= 0 {
-					finds[at].last = n
+					finds[at].last = n - rank
 					continue
 				}
-				finds = append(finds, find{hidden[i], n})
+				finds = append(finds, find{hidden[i], n - rank})
 			}
 		}
 	}
-	for len(finds) > keptFound {
+	defs := func() []chat.ToolDef {
+		out := make([]chat.ToolDef, len(finds))
+		for i, f := range finds {
+			out[i] = f.def
+		}
+		return out
+	}
+	for len(finds) > keptFound || !fit(defs()) {
 		oldest := 0
 		for i := range finds {
 			if finds[i].last < finds[oldest].last {
@@ -151,11 +206,7 @@ func foundIn(history []*chat.Message, hidden []chat.ToolDef) []chat.ToolDef {
 		}
 		finds = slices.Delete(finds, oldest, oldest+1)
 	}
-	out := make([]chat.ToolDef, len(finds))
-	for i, f := range finds {
-		out[i] = f.def
-	}
-	return out
+	return defs()
 }
 
 func foundNames(result json.RawMessage) []string {
@@ -181,10 +232,14 @@ func (t *turn) callable() []string {
 	return names
 }
 
-// serversInWords is "80 of github, 40 of jira".
+// serversInWords is "spawn_agent, 80 of github, 40 of jira": the appliance's own by their names.
 func serversInWords(hidden []chat.ToolDef) string {
-	all := perServer(hidden)
 	var out []string
+	own, others := split(hidden, func(d chat.ToolDef) bool { return d.Server != "" })
+	for _, d := range own {
+		out = append(out, d.Name)
+	}
+	all := perServer(others)
 	for i, s := range all {
 		if i == namedServers {
 			out = append(out, fmt.Sprintf("those of %d more servers", len(all)-i))

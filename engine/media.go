@@ -27,6 +27,9 @@ func (r *run) keepMedia(tool string, m *chat.Media) attachment {
 	if m == nil {
 		return attachment{}
 	}
+	if m.Name != "" {
+		return r.keepGiven(m)
+	}
 	kind, _, _ := strings.Cut(m.Type, "/")
 	if kind == "audio" {
 		return r.keepSound(tool, m)
@@ -35,11 +38,20 @@ func (r *run) keepMedia(tool string, m *chat.Media) attachment {
 	if err != nil {
 		return attachment{note: "[image left out: " + err.Error() + "]"}
 	}
-	f, err := r.keepFile(&chat.File{Name: mediaName(tool, strings.TrimPrefix(fitted.MediaType, "image/")), MediaType: fitted.MediaType}, fitted.Data)
+	f, err := r.keepFile(&chat.File{Name: mediaName(tool, strings.TrimPrefix(fitted.MediaType, "image/")), MediaType: fitted.MediaType, FromTool: true}, fitted.Data)
 	if err != nil {
 		return attachment{note: "[image left out: it could not be stored]"}
 	}
 	return attachment{f, fmt.Sprintf("[image: %s, %d x %d]", f.Name, fitted.Width, fitted.Height)}
+}
+
+// keepGiven stores a file for the user, as it is.
+func (r *run) keepGiven(m *chat.Media) attachment {
+	f, err := r.keepFile(&chat.File{Name: m.Name, MediaType: file.MediaType(m.Data), FromTool: true, Given: true}, m.Data)
+	if err != nil {
+		return attachment{note: "[" + m.Name + " could not be stored: it is not attached]"}
+	}
+	return attachment{file: f}
 }
 
 // soundEndings are the names' endings of what servers call their sounds.
@@ -55,7 +67,7 @@ func (r *run) keepSound(tool string, m *chat.Media) attachment {
 	if err != nil || ending == "" {
 		ending = "audio"
 	}
-	f, err := r.keepFile(&chat.File{Name: mediaName(tool, ending), MediaType: file.MediaType(m.Data)}, m.Data)
+	f, err := r.keepFile(&chat.File{Name: mediaName(tool, ending), MediaType: file.MediaType(m.Data), FromTool: true}, m.Data)
 	if err != nil {
 		return attachment{note: "[audio left out: it could not be stored]"}
 	}
@@ -76,7 +88,7 @@ func (r *run) keepFile(f *chat.File, data []byte) (*chat.File, error) {
 	defer cancel()
 	sum, size, err := r.e.store.PutFile(ctx, bytes.NewReader(data))
 	if err == nil {
-		f.ID, f.OwnerID, f.FromTool = chat.FileID(uuid.Must(uuid.NewV7()).String()), r.t.chat.OwnerID, true
+		f.ID, f.OwnerID = chat.FileID(uuid.Must(uuid.NewV7()).String()), r.t.chat.OwnerID
 		f.SHA256, f.Size, f.CreatedAt = sum, size, r.e.now().UTC()
 		err = r.e.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutFile(f) })
 	}

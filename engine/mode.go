@@ -17,6 +17,7 @@ const (
 	toolWait     = "wait_agent"
 	toolTell     = "message_agent"
 	toolClose    = "close_agent"
+	toolAdvisor  = "advisor"
 
 	toolExecute = "execute"
 	toolOutput  = "process_output"
@@ -24,7 +25,7 @@ const (
 
 // planTools are active in plan mode beside those that only read.
 var planTools = map[string]bool{"write_file": true, "edit_files": true, toolPlan: true, toolQuestion: true, toolSpawn: true, toolWait: true,
-	toolExecute: true, toolOutput: true, "read_skill": true, "read_skill_file": true, "advisor": true}
+	toolExecute: true, toolOutput: true, "read_skill": true, "read_skill_file": true, toolAdvisor: true}
 
 // rootTools are those that a Sub-agent never has.
 var rootTools = map[string]bool{toolPlan: true, toolQuestion: true, toolSpawn: true, toolWait: true, toolTell: true, toolClose: true,
@@ -35,7 +36,7 @@ func (t *turn) allows(d chat.ToolDef) bool {
 	if rootTools[d.Name] && t.chat.Child() {
 		return false
 	}
-	reads := d.Effect == chat.ClassRead
+	reads := d.Effect == chat.ClassRead && d.Name != toolGive
 	switch t.extra.mode {
 	case chat.ModeExplore:
 		return reads && !rootTools[d.Name]

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"holdfast/engine/chat"
-	"holdfast/engine/prompt"
 	"holdfast/engine/skill"
 )
 
@@ -29,15 +28,12 @@ func (b *toolbox) Tool(name string) (chat.Tool, bool) {
 	return b.Tools.Tool(name)
 }
 
-// Defs lists what is offered for a window; a small one has no room for more than files, commands and the
-// skills that are there.
+// Defs lists what there is for a window.
 func (b *toolbox) Defs(window int) []chat.ToolDef {
 	all := b.Tools.Defs(window)
 	defs := append(make([]chat.ToolDef, 0, len(all)+len(b.own)), all...)
 	for _, t := range b.own {
-		if d := t.Def(); window >= prompt.SmallWindow || d.Name == toolPlan || skill.Reads(d.Name) {
-			defs = append(defs, d)
-		}
+		defs = append(defs, t.Def())
 	}
 	return defs
 }
@@ -76,8 +72,7 @@ func (r *run) offered() []chat.ToolDef {
 // offerTools decides what the Turn offers, and what it hides.
 func (r *run) offerTools() {
 	t := &r.t
-	t.base, t.hidden = hide(r.offered(), t.window)
-	t.base = prompt.FitTools(t.base, t.window)
+	t.base, t.hidden = hide(r.offered(), t.window, t.extra.place.makes && t.workspace == nil)
 	t.defs = t.base
 	if len(t.hidden) > 0 {
 		t.extra.tools = append(t.extra.tools, findTool(t.hidden))

@@ -99,7 +99,8 @@ func toolsFirst(f ChatFile) int {
 	return 0
 }
 
-// TrimToolFiles drops the oldest Files that Tools answered with: those beyond ofTools, and as many more as it takes to keep most in all.
+// TrimToolFiles drops the oldest Files that Tools answered with: those beyond ofTools that nobody chose for the user, and as many more as it
+// takes to keep most in all.
 func (x *Tx) TrimToolFiles(id chat.ID, ofTools, most int) error {
 	all, err := x.ChatFiles(id)
 	if err != nil {
@@ -108,7 +109,15 @@ func (x *Tx) TrimToolFiles(id chat.ID, ofTools, most int) error {
 	kept := slices.DeleteFunc(all, ChatFile.Gone)
 	over := len(kept) - most
 	kept = slices.DeleteFunc(kept, func(f ChatFile) bool { return !f.FromTool })
-	_, err = x.dropFirst(id, kept, max(len(kept)-ofTools, min(over, len(kept))))
+	shown := slices.DeleteFunc(slices.Clone(kept), func(f ChatFile) bool { return f.Given })
+	dropped, err := x.dropFirst(id, shown, len(shown)-ofTools)
+	if err != nil {
+		return err
+	}
+	kept = slices.DeleteFunc(kept, func(f ChatFile) bool {
+		return slices.ContainsFunc(dropped, func(d *chat.File) bool { return d.ID == f.ID })
+	})
+	_, err = x.dropFirst(id, kept, min(over-len(dropped), len(kept)))
 	return err
 }
 

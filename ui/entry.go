@@ -233,6 +233,11 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 		return row
 	}
 	describeResult(&row, r.part)
+	if row.Kind == view.RowGive && r.part.FileID != "" {
+		given := t.sentFile(r.part)
+		given.Note = ""
+		row.Given = []view.Attached{given}
+	}
 	if row.Card = askCard(t.chat, p, r.part); row.Card != nil {
 		row.State, row.Out = view.RowWaits, "waits for you"
 	}

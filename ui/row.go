@@ -75,6 +75,8 @@ func describeCall(tool string, raw json.RawMessage) view.Row {
 		return r
 	case "list_templates":
 		return view.Row{Kind: view.RowList, Target: "templates"}
+	case "attach_file":
+		return view.Row{Kind: view.RowGive, Path: a.Path}
 	case "process_list":
 		return view.Row{Kind: view.RowList, Target: "processes"}
 	case "process_signal":
@@ -208,6 +210,8 @@ func describeResult(r *view.Row, p *chat.Part) {
 		agentResult(r, p)
 	case view.RowSkill:
 		r.Out = "read"
+	case view.RowGive:
+		r.Out = "given to you"
 	case view.RowOther:
 		switch {
 		case chat.IsPicture(p.MediaType):

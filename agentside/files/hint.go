@@ -22,6 +22,9 @@ func noMatch(text string, e chat.TextEdit) *miss {
 			said = append(said, hint)
 		}
 	}
+	if len(said) == 1 {
+		said = append(said, "Read the file and copy the text exactly as it stands there.")
+	}
 	return &miss{"no_match", strings.Join(said, " ")}
 }
 

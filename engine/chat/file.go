@@ -27,6 +27,8 @@ type File struct {
 	Dropped bool `json:"dropped,omitempty"`
 	// FromTool: a Tool answered with it. Those make room first.
 	FromTool bool `json:"from_tool,omitempty"`
+	// Given: the model chose it for the user, so that newer pictures of tools do not take its place.
+	Given bool `json:"given,omitempty"`
 }
 
 // FileLink ties a File to a Chat in which it was sent.

@@ -106,10 +106,12 @@ type Result struct {
 	Media *Media
 }
 
-// Media is an image or a sound of a Result. Type is what its maker calls it; only the bytes tell what it is.
+// Media is an image or a sound of a Result, or a file for the user. Type is what its maker calls it; only the bytes tell what it is.
 type Media struct {
 	Type string `json:"type"`
 	Data []byte `json:"data"`
+	// Name says that it is a file for the user, which is kept as it is under that name.
+	Name string `json:"name,omitempty"`
 }
 
 // Tool is what a model may call. Run answers every failure as a Result; it honours ctx. Tools keep no state of a Chat.

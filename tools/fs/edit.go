@@ -123,6 +123,9 @@ func (e editor) Run(ctx context.Context, env chat.Env, args json.RawMessage) cha
 	if errors.As(err, &fe) && fe.Kind == "changed" {
 		return answer.Failure("%s Nothing was changed.", changedSince(fe.Path))
 	}
+	if errors.As(err, &fe) && ctx.Err() == nil {
+		return answer.Failure("%s Nothing was changed.", fe.Message)
+	}
 	if err != nil {
 		return refused(ctx, err)
 	}

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -59,6 +60,10 @@ func (r reader) Run(ctx context.Context, env chat.Env, args json.RawMessage) cha
 		// One line and its number always fit into 2 KiB, so that there is something to cut when the Result may be even smaller.
 		MaxBytes: max(env.MaxText, 2048),
 	})
+	var fe *chat.FileError
+	if errors.As(err, &fe) && fe.Kind == "binary" && ctx.Err() == nil {
+		return answer.Failure("%s To give it to the user, call attach_file.", fe.Message)
+	}
 	if err != nil {
 		return refused(ctx, err)
 	}

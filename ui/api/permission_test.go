@@ -92,18 +92,29 @@ type permits struct {
 
 func newPermits(t *testing.T, data string) *permits {
 	t.Helper()
-	p := &permits{t: t, Appliance: apitest.Start(t, apitest.Options{Dir: data, Answer: func(q *scripted.Prompt) scripted.Reply {
-		last := q.Messages[len(q.Messages)-1]
-		var call struct {
-			Tool string
-			Args json.RawMessage
-		}
-		if last.Role != "user" || json.Unmarshal([]byte(last.Content), &call) != nil {
+	return &permits{t: t, Appliance: apitest.Start(t, apitest.Options{Dir: data, Answer: callsWhatIsSaid})}
+}
+
+// callsWhatIsSaid is a model that makes the Call that a Message of said names, or the Calls of a list of them.
+func callsWhatIsSaid(q *scripted.Prompt) scripted.Reply {
+	type call struct {
+		Tool string
+		Args json.RawMessage
+	}
+	last := q.Messages[len(q.Messages)-1]
+	var all []call
+	if text := []byte(last.Content); last.Role != "user" || json.Unmarshal(text, &all) != nil {
+		var one call
+		if last.Role != "user" || json.Unmarshal(text, &one) != nil {
 			return scripted.Text("done")
 		}
-		return scripted.Calls(scripted.Call{Name: call.Tool, Args: call.Args})
-	}})}
-	return p
+		all = []call{one}
+	}
+	var out []scripted.Call
+	for _, c := range all {
+		out = append(out, scripted.Call{Name: c.Tool, Args: c.Args})
+	}
+	return scripted.Calls(out...)
 }
 
 func (p *permits) place() *permits {

@@ -67,6 +67,8 @@ func rows() []view.Row {
 		{Kind: view.RowRead, Path: "feed/fetch.go", Out: "lines 1–96", Took: "0.1 s", Fetch: "/gallery/row/source"},
 		{Kind: view.RowRead, State: view.RowRunning, Path: "internal/render/stationpage/testdata/golden/live_reading_component_when_station_is_away.html", Out: "running", Since: ago(3 * time.Second)},
 		{Kind: view.RowRead, State: view.RowFailed, Path: "assets/logo.png", Out: "a PNG, 48 KB", Took: "0.1 s", Fetch: "/gallery/row/refused"},
+		{Kind: view.RowGive, Path: "out/tides.csv", Out: "given to you", Took: "0.1 s", Fetch: "/gallery/row/none", Given: []view.Attached{{ID: "g1", Name: "tides.csv", URL: "/gallery/picture.png", Size: "4.1 KB"}}},
+		{Kind: view.RowGive, Path: "out/gauge.png", Out: "given to you", Took: "0.1 s", Fetch: "/gallery/row/none", Given: []view.Attached{{ID: "g2", Name: "gauge.png", URL: "/gallery/picture.png", Size: "12 KB", Picture: true}}},
 		{Kind: view.RowSkill, Target: "release-notes", Out: "read", Took: "0.1 s", Fetch: "/gallery/row/none"},
 		{Kind: view.RowSkill, State: view.RowFailed, Target: "release-notes", In: "../secret", Out: ".. is refused", Took: "0.1 s", Fetch: "/gallery/row/refused"},
 		{Kind: view.RowList, Path: "feed/", Out: "6 entries", Took: "0.1 s", Fetch: "/gallery/row/list"},

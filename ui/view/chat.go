@@ -145,6 +145,7 @@ const (
 	RowAsk     RowKind = "Ask"
 	RowPlan    RowKind = "Plan"
 	RowMake    RowKind = "Make"
+	RowGive    RowKind = "Give"
 )
 
 // RowState chooses colour and icon of the result.
@@ -183,6 +184,8 @@ type Row struct {
 	// Ask is the approval that the Call waits for, Card what else it waits for or asks.
 	Ask  *Approval
 	Card *Card
+	// Given is the file that the Call gave the user, shown below the row.
+	Given []Attached
 }
 
 // Tail is the newest output of a running command. Facts stand below it; Stop is the address that ends the process, "" for none.

@@ -38,6 +38,8 @@ func rowIcon(k RowKind) string {
 		return "i-wrench"
 	case RowAgent:
 		return "i-sub"
+	case RowGive:
+		return "i-clip"
 	case RowMake:
 		return "i-folder"
 	case RowSkill:
