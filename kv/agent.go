@@ -47,6 +47,15 @@ func (x *Tx) PutEnrolment(e *chat.AgentEnrolment) error {
 	return x.t.putJSON(bEnrolment, key, e)
 }
 
+// Enrolment gives the enrolment with this SHA-256; it may be past its end.
+func (x *Tx) Enrolment(hash chat.Hash) (*chat.AgentEnrolment, bool, error) {
+	key, err := hashKey(hash[:])
+	if err != nil {
+		return nil, false, err
+	}
+	return getNoun[chat.AgentEnrolment](x, bEnrolment, key)
+}
+
 // TakeEnrolment removes the enrolment with this SHA-256 and gives it: of two takers one gets it. It may be past its end: the caller
 // compares ExpiresAt.
 func (x *Tx) TakeEnrolment(hash chat.Hash) (*chat.AgentEnrolment, bool, error) {

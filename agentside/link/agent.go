@@ -115,6 +115,7 @@ func (a *Agent) connect(ctx context.Context) (up bool, err error) {
 	if !unproven() {
 		return false, context.Cause(making)
 	}
+	s.proven()
 	s.serve(a.o.API)
 	return a.hold(ctx, s)
 }

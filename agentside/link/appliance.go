@@ -270,6 +270,7 @@ func (a *Appliance) link(w http.ResponseWriter, r *http.Request, identity PeerKe
 		a.o.Log.Warn("an agent was not taken", chat.LogAgent, id, chat.LogError, err)
 		return
 	}
+	s.proven()
 	proven()
 	a.hold(l, s)
 }

@@ -173,9 +173,5 @@ func openBlock(path, kind string) ([]byte, error) {
 }
 
 func writeBlock(path, kind string, der []byte) error {
-	temp := path + ".tmp"
-	if err := os.WriteFile(temp, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return replaceFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }

@@ -17,6 +17,13 @@ import (
 // maxAnswer bounds what an Agent may answer: the largest file, and what JSON makes of the largest edit.
 const maxAnswer = 96 << 20
 
+// Bounds of smaller answers: of what is kept of a process's output or of lines, of what is found, and of a process with its command.
+const (
+	maxSmall   = 1 << 20
+	maxFound   = 16 << 20
+	maxProcess = 6*maxCommand + maxSmall
+)
+
 // call is one request to an Agent.
 type call struct {
 	method string

@@ -73,7 +73,12 @@ func (i Identity) write(state string) error {
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(state, identityName+".tmp")
+	return replaceFile(filepath.Join(state, identityName), text)
+}
+
+// replaceFile writes a file that nobody else may read, whole or not at all.
+func replaceFile(path string, text []byte) error {
+	temp := path + ".tmp"
 	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func (i Identity) write(state string) error {
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	return os.Rename(temp, filepath.Join(state, identityName))
+	return os.Rename(temp, path)
 }
 
 // ErrNotTaken is that the appliance refused an enrolment or a link for good.

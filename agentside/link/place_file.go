@@ -48,15 +48,26 @@ func (f *remoteFiles) Raw(ctx context.Context, path string, max int64) (chat.Raw
 	if max > 0 {
 		q.Set("max", strconv.FormatInt(max, 10))
 	}
-	got, err := f.get(ctx, path, call{method: http.MethodGet, path: "/files/raw", query: q}, nil)
+	got, err := f.get(ctx, path, call{method: http.MethodGet, path: "/files/raw", query: q, most: upTo(max)}, nil)
 	if err != nil {
 		return chat.RawFile{}, err
+	}
+	if max > 0 && int64(len(got.body)) > max {
+		return chat.RawFile{}, &chat.FileError{Kind: "too_large", Path: path, Message: fmt.Sprintf("The agent gave more of %s than the %d bytes that it was asked for.", path, max)}
 	}
 	resolved, err := strconv.Unquote(got.header.Get(headerPath))
 	if err != nil {
 		return chat.RawFile{}, fileFault(err, path)
 	}
 	return chat.RawFile{Path: resolved, Bytes: got.body, Hash: unquoted(got.header.Get("ETag"))}, nil
+}
+
+// upTo bounds an answer that holds so many bytes, or a refusal; 0 is what every answer may have.
+func upTo(bytes int64) int64 {
+	if bytes <= 0 {
+		return 0
+	}
+	return bytes + maxSmall
 }
 
 // Lines reads a range of lines.
@@ -68,7 +79,7 @@ func (f *remoteFiles) Lines(ctx context.Context, in chat.LinesQuery) (chat.Lines
 		}
 	}
 	var out linesShape
-	_, err := f.get(ctx, in.Path, call{method: http.MethodGet, path: "/files/lines", query: q}, &out)
+	_, err := f.get(ctx, in.Path, call{method: http.MethodGet, path: "/files/lines", query: q, most: maxSmall}, &out)
 	return chat.Lines(out), err
 }
 
@@ -130,7 +141,7 @@ func (f *remoteFiles) Find(ctx context.Context, q chat.FindQuery) (chat.Found, e
 		path = "/files/list"
 	}
 	var out foundShape
-	_, err = f.get(ctx, q.Path, call{method: http.MethodPost, path: path, body: body}, &out)
+	_, err = f.get(ctx, q.Path, call{method: http.MethodPost, path: path, body: body, most: maxFound}, &out)
 	return out.from(), err
 }
 
@@ -143,7 +154,7 @@ func (f *remoteFiles) Targets(ctx context.Context, paths []string) (chat.Targets
 		return chat.Targets{}, fileFault(err, "")
 	}
 	var out targetsShape
-	if _, err := f.get(ctx, "", call{method: http.MethodPost, path: "/files/targets", body: body, also: CapRules}, &out); err != nil {
+	if _, err := f.get(ctx, "", call{method: http.MethodPost, path: "/files/targets", body: body, also: CapRules, most: maxFound}, &out); err != nil {
 		return chat.Targets{}, err
 	}
 	if len(out.List) != len(paths) {

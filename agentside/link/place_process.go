@@ -89,7 +89,7 @@ func (p *remoteProcesses) Start(ctx context.Context, req chat.ProcessStart) (cha
 	}
 	told := level(p.line.met())
 	shape := func(h Hello, t Terms) ([]byte, error) { return confine(req, p.profile, told, h, t) }
-	got, err := p.line.ask(ctx, CapProcesses, call{method: http.MethodPost, path: "/processes/start", chat: req.ChatID, boot: p.boots.get(req.ID), shape: shape})
+	got, err := p.line.ask(ctx, CapProcesses, call{method: http.MethodPost, path: "/processes/start", chat: req.ChatID, boot: p.boots.get(req.ID), shape: shape, most: maxProcess})
 	if err != nil {
 		var gone *away
 		if errors.As(err, &gone) {
@@ -140,7 +140,7 @@ func (p *remoteProcesses) look(ctx context.Context, chatID chat.ID, id string, s
 	} else if wait > 0 {
 		q.Set("wait_ms", "1")
 	}
-	got, err := p.line.ask(ctx, CapProcesses, call{method: http.MethodGet, path: "/processes/" + id + "/output", query: q, chat: chatID, boot: p.boots.get(id)})
+	got, err := p.line.ask(ctx, CapProcesses, call{method: http.MethodGet, path: "/processes/" + id + "/output", query: q, chat: chatID, boot: p.boots.get(id), most: maxProcess})
 	if err != nil {
 		return chat.ProcessOutput{}, p.fault(err, id)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -22,6 +23,10 @@ const (
 	// maxFrame ends a link, maxStreams refuses a stream.
 	maxFrame   = 1 << 20
 	maxStreams = 256
+	// maxHeld ends a link whose other side opens streams and never ends them: each may hold a window of what nobody reads.
+	maxHeld = 4 * maxStreams
+	// maxUnknown is how much is taken of a side that has proven nothing yet.
+	maxUnknown = 64 << 10
 	// maxHeader bounds the headers of a request in a stream.
 	maxHeader = 32 << 10
 )
@@ -31,6 +36,8 @@ type session struct {
 	mux    *yamux.Session
 	client *http.Client
 	log    *slog.Logger
+	// left is how much is still taken of the other side.
+	left *atomic.Int64
 	// served is the server of the other side's requests, nil until serve.
 	served  *http.Server
 	serving sync.WaitGroup
@@ -40,7 +47,8 @@ type session struct {
 // newSession makes a session on a WebSocket. accepts: this side took the call.
 func newSession(ws *websocket.Conn, accepts bool, t Times, log *slog.Logger) (*session, error) {
 	// The connection ends by being closed: whoever has the session closes it.
-	conn := frames{Conn: websocket.NetConn(context.Background(), ws, websocket.MessageBinary), ws: ws}
+	conn := frames{Conn: websocket.NetConn(context.Background(), ws, websocket.MessageBinary), ws: ws, left: &atomic.Int64{}}
+	conn.left.Store(maxUnknown)
 	ws.SetReadLimit(maxFrame)
 	config := yamux.DefaultConfig()
 	config.AcceptBacklog = maxStreams
@@ -54,7 +62,7 @@ func newSession(ws *websocket.Conn, accepts bool, t Times, log *slog.Logger) (*s
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := &session{mux: mux, log: log}
+	s := &session{mux: mux, log: log, left: conn.left}
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return mux.Open() }},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -64,10 +72,25 @@ func newSession(ws *websocket.Conn, accepts bool, t Times, log *slog.Logger) (*s
 // frames is the WebSocket as a connection. It is closed at once: a side that is gone would never answer a farewell.
 type frames struct {
 	net.Conn
-	ws *websocket.Conn
+	ws   *websocket.Conn
+	left *atomic.Int64
+}
+
+// errUnknown is that somebody who has proven nothing sends more than a proof.
+var errUnknown = errors.New("the other side sends before it has proven who it is")
+
+func (f frames) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	if f.left.Add(-int64(n)) < 0 {
+		return 0, errUnknown
+	}
+	return n, err
 }
 
 func (f frames) Close() error { return f.ws.CloseNow() }
+
+// proven takes whatever the other side sends from now on.
+func (s *session) proven() { s.left.Store(math.MaxInt64) }
 
 // serve answers the other side's requests from now on.
 func (s *session) serve(h http.Handler) {
@@ -106,6 +129,9 @@ func (l *streams) Accept() (net.Conn, error) {
 		stream, err := l.AcceptStream()
 		if err != nil {
 			return nil, err
+		}
+		if l.NumStreams() > maxHeld {
+			return nil, errors.Join(errors.New("the other side leaves its streams open"), l.Session.Close())
 		}
 		if l.open.Add(1) <= maxStreams {
 			return &counted{Stream: stream, open: &l.open}, nil

@@ -143,12 +143,23 @@ func (r *Room) Claim(ctx context.Context, in ClaimInput) (chat.AgentRecord, erro
 	if err != nil {
 		return chat.AgentRecord{}, err
 	}
-	now := r.now().UTC()
+	now, hash := r.now().UTC(), chat.Hash(sha256.Sum256([]byte(in.Token)))
+	// Who has no good token is told so without a turn among the writers: anybody who reaches the listener may ask.
+	err = r.store.View(ctx, func(tx *kv.Tx) error {
+		e, found, err := tx.Enrolment(hash)
+		if err == nil && (!found || !now.Before(e.ExpiresAt)) {
+			err = notGood()
+		}
+		return err
+	})
+	if err != nil {
+		return chat.AgentRecord{}, err
+	}
 	a := &chat.AgentRecord{ID: chat.AgentID(id.String()), PublicKey: in.PublicKey, Host: in.Host, Directory: path.Clean(in.Directory), CreatedAt: now}
 	var before chat.AgentID
 	err = r.store.Update(ctx, func(tx *kv.Tx) error {
 		before = ""
-		e, found, err := tx.TakeEnrolment(sha256.Sum256([]byte(in.Token)))
+		e, found, err := tx.TakeEnrolment(hash)
 		if err != nil {
 			return err
 		}

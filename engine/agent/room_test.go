@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"strings"
@@ -101,6 +102,29 @@ func TestCase58Token(t *testing.T) {
 	kept, found, err := find(t, r, out.Token)
 	if err != nil || found {
 		t.Errorf("the store still has %+v, %v", kept, err)
+	}
+}
+
+// TestWhoHasNoTokenWaitsForNoWriter: anybody who reaches the listener may ask, and must not hold up those who write.
+func TestWhoHasNoTokenWaitsForNoWriter(t *testing.T) {
+	r := newRig(t)
+	writing, goOn, written := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		written <- r.store.Update(context.Background(), func(*kv.Tx) error {
+			close(writing)
+			<-goOn
+			return nil
+		})
+	}()
+	<-writing
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := r.Claim(ctx, ClaimInput{Token: "hfe_x"}); kind(err) != chat.KindUnauthenticated {
+		t.Error(err)
+	}
+	close(goOn)
+	if err := <-written; err != nil {
+		t.Error(err)
 	}
 }
 
