@@ -19,7 +19,7 @@ func (o *serveOptions) mcpServers(store *kv.Store, hidden *secrets, log *slog.Lo
 	room := mcp.New(mcp.Options{
 		Store: store,
 		Key:   hidden.key,
-		Known: hidden.known.Add,
+		Known: hidden.known.AddPassing,
 		HTTP:  o.live.outbound.Client(outbound.Purpose{Name: "MCP sign-in"}),
 		Probe: func(ctx context.Context, target chat.MCPTarget) (mcp.Found, error) {
 			found, err := source.Probe(ctx, target)

@@ -17,7 +17,7 @@ type handler struct {
 
 // Handle cleans the record.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
-	if h.filter.replace.Load() == nil {
+	if h.filter.replacer() == nil {
 		return h.Handler.Handle(ctx, r)
 	}
 	clean := slog.NewRecord(r.Time, r.Level, h.filter.Clean(r.Message), r.PC)

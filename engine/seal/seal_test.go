@@ -186,3 +186,24 @@ func ptr(s string) *string { return &s }
 type lazy struct{}
 
 func (lazy) LogValue() slog.Value { return slog.StringValue(canary) }
+
+// TestSecretsThatComeAndGo: an appliance whose people sign in elsewhere for months does not know every token that there was, but what is in use.
+func TestSecretsThatComeAndGo(t *testing.T) {
+	var f seal.Filter
+	token := func(i int) string { return fmt.Sprintf("a-token-of-an-hour-%06d.", i) }
+	const all, stays = 4400, "a-key-that-was-given-once"
+	f.AddPassing(chat.NewSecret(stays))
+	f.Add(chat.NewSecret(stays))
+	for i := range all {
+		f.AddPassing(chat.NewSecret(token(i)))
+		if i%100 == 0 {
+			f.AddPassing(chat.NewSecret(canary))
+		}
+	}
+	if got := f.Clean(token(0)); got != token(0) {
+		t.Errorf("the oldest is still known: %s", got)
+	}
+	if got := f.Clean(token(all-1) + canary + stays); got != "*********" {
+		t.Errorf("what is in use shows: %s", got)
+	}
+}
