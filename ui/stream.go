@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/notice"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
 	"holdfast/ui/view"
@@ -102,8 +103,12 @@ func endStream(w http.ResponseWriter, r *http.Request, err error) {
 	gate.WriteError(w, r, err)
 }
 
-// seen moves the read mark. It is worth no failure of the stream.
+// seen moves the read mark, and reads what the person was told of the Chat. It is worth no failure of the stream.
 func (s *Site) seen(ctx context.Context, p chat.Principal, id chat.ID) {
+	// Someone who may only look changes nothing of their own either.
+	if _, err := s.o.Notices.Read(ctx, p, notice.ReadInput{Chat: id}); err != nil && ctx.Err() == nil && !p.ReadOnly {
+		s.log.DebugContext(ctx, "the notices of a chat were not read", chat.LogChat, id, chat.LogError, err)
+	}
 	if _, err := s.chats.Seen(ctx, p, engine.SeenInput{ChatID: id}); err != nil && ctx.Err() == nil {
 		s.log.DebugContext(ctx, "the read mark was not moved", chat.LogChat, id, chat.LogError, err)
 	}

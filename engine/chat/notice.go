@@ -50,4 +50,6 @@ type KeptNotice struct {
 	Kind   NoticeKind `json:"kind"`
 	Title  string     `json:"title"`
 	Body   string     `json:"body"`
+	// Read: it was read by itself; what stands below the number of its person's newest read one is read too.
+	Read bool `json:"read,omitempty"`
 }

@@ -221,6 +221,7 @@ func (r *Room) note(s *chat.PushSubscription, failed error) error {
 	}
 	r.pushed.Inc(result)
 	now := r.far.Now().UTC()
+	defer r.changed(s.UserID)
 	// The sending may be over because the appliance stops; what is known is kept.
 	return r.far.Store.Update(context.Background(), func(tx *kv.Tx) error {
 		if result == "gone" {

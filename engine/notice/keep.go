@@ -80,6 +80,8 @@ func (r *Room) write(ctx context.Context) {
 			if of[user]++; of[user] > keptStored {
 				continue
 			}
+			// It may have been read since the batch was copied.
+			k.Read = r.readBefore(k.Seq)
 			if err := tx.AddNotice(user, stored(k)); err != nil {
 				return err
 			}
@@ -103,6 +105,13 @@ func (r *Room) write(ctx context.Context) {
 	r.unwritten = slices.DeleteFunc(r.unwritten, func(k Kept) bool { return k.Seq <= last })
 }
 
+// readBefore says whether a Notice that is not written yet was read.
+func (r *Room) readBefore(number int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.unwritten, func(k Kept) bool { return k.Seq == number && k.Read })
+}
+
 // waiting gives a copy of what is not written yet.
 func (r *Room) waiting() []Kept {
 	r.mu.Lock()
@@ -112,5 +121,5 @@ func (r *Room) waiting() []Kept {
 
 func stored(k Kept) *chat.KeptNotice {
 	n := k.Notice
-	return &chat.KeptNotice{Number: k.Seq, At: k.At, Chat: n.Chat, Kind: n.Kind, Title: cut(n.Title, maxTitle), Body: cut(n.Body, maxBody)}
+	return &chat.KeptNotice{Number: k.Seq, At: k.At, Chat: n.Chat, Kind: n.Kind, Title: cut(n.Title, maxTitle), Body: cut(n.Body, maxBody), Read: k.Read}
 }

@@ -19,8 +19,7 @@ type ListInput struct {
 type Listed struct {
 	Notices []*chat.KeptNotice
 	HasMore bool
-	// Read is the number of the newest that was read; Unread counts those behind it, of all that are kept.
-	Read   int64
+	// Unread counts those that were not read, of all that are kept.
 	Unread int
 }
 
@@ -30,12 +29,13 @@ func (r *Room) List(ctx context.Context, p chat.Principal, in ListInput) (Listed
 	fresh := r.waiting()
 	var all []*chat.KeptNotice
 	var out Listed
+	var read int64
 	err := r.far.Store.View(ctx, func(tx *kv.Tx) (err error) {
 		u, found, err := tx.User(p.UserID)
 		if err != nil || !found {
 			return err
 		}
-		out.Read = u.NoticesRead
+		read = u.NoticesRead
 		if all, err = tx.Notices(p.UserID); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (r *Room) List(ctx context.Context, p chat.Principal, in ListInput) (Listed
 		return Listed{}, err
 	}
 	for _, n := range all {
-		if n.Number > out.Read {
+		if n.Read = n.Read || n.Number <= read; !n.Read {
 			out.Unread++
 		}
 	}
@@ -86,18 +86,92 @@ func ofLiving(tx *kv.Tx, all []*chat.KeptNotice) ([]*chat.KeptNotice, error) {
 	return out, nil
 }
 
-// ReadInput names the newest Notice that was read.
-type ReadInput struct{ UpTo int64 }
+// ReadInput names what was read: all up to a number, the one with this Number, or those of a Chat. What is left out names nothing.
+type ReadInput struct {
+	UpTo   int64
+	Number int64
+	Chat   chat.ID
+}
 
-// Read marks the principal's Notices up to a number as read. A smaller number than before changes nothing.
+// names says whether a Notice is one of those.
+func (in ReadInput) names(number int64, of chat.ID) bool {
+	return number == in.Number || in.Chat != "" && of == in.Chat
+}
+
+// Read marks Notices of the principal as read. A smaller number than before changes nothing.
 func (r *Room) Read(ctx context.Context, p chat.Principal, in ReadInput) (Done, error) {
 	if in.UpTo < 0 {
 		return Done{}, chat.Invalid("up_to", "the id of a notification")
 	}
+	if in.Number < 0 {
+		return Done{}, chat.Invalid("id", "the id of a notification")
+	}
+	// First those that are not written: whoever writes them meanwhile asks again.
+	changed := r.readUnwritten(p.UserID, in)
+	news, err := r.unread(ctx, p, in)
+	// A batch that has asked already is in the store before this.
+	if err == nil && (changed || len(news) > 0) {
+		changed, err = true, r.far.Store.Update(ctx, func(tx *kv.Tx) error { return readStored(tx, p.UserID, in) })
+	}
+	if err == nil && in.UpTo > 0 {
+		r.mu.Lock()
+		upTo := min(in.UpTo, r.last)
+		r.mu.Unlock()
+		changed, err = true, r.changeUser(ctx, p, func(u *chat.User) { u.NoticesRead = max(u.NoticesRead, upTo) })
+	}
+	if changed {
+		r.changed(p.UserID)
+	}
+	return Done{}, err
+}
+
+// readUnwritten marks those that are not in the store yet.
+func (r *Room) readUnwritten(user chat.UserID, in ReadInput) (changed bool) {
 	r.mu.Lock()
-	upTo := min(in.UpTo, r.last)
-	r.mu.Unlock()
-	return Done{}, r.changeUser(ctx, p, func(u *chat.User) { u.NoticesRead = max(u.NoticesRead, upTo) })
+	defer r.mu.Unlock()
+	for i := range r.unwritten {
+		k := &r.unwritten[i]
+		if k.Notice.User == user && !k.Read && in.names(k.Seq, k.Notice.Chat) {
+			k.Read, changed = true, true
+		}
+	}
+	return changed
+}
+
+// unread gives the stored ones that are named and not read: looking at a Chat rarely has to write.
+func (r *Room) unread(ctx context.Context, p chat.Principal, in ReadInput) (out []*chat.KeptNotice, err error) {
+	if in.Number == 0 && in.Chat == "" {
+		return nil, nil
+	}
+	err = r.far.Store.View(ctx, func(tx *kv.Tx) error {
+		u, found, err := tx.User(p.UserID)
+		if err != nil || !found {
+			return err
+		}
+		out, err = tx.Notices(p.UserID)
+		out = slices.DeleteFunc(out, func(n *chat.KeptNotice) bool {
+			return n.Read || n.Number <= u.NoticesRead || !in.names(n.Number, n.Chat)
+		})
+		return err
+	})
+	return out, err
+}
+
+func readStored(tx *kv.Tx, user chat.UserID, in ReadInput) error {
+	all, err := tx.Notices(user)
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if n.Read || !in.names(n.Number, n.Chat) {
+			continue
+		}
+		n.Read = true
+		if err := tx.AddNotice(user, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MutedInput asks for the kinds that the principal is not told of.
@@ -127,6 +201,7 @@ func (r *Room) Mute(ctx context.Context, p chat.Principal, in MuteInput) (Done, 
 		}
 	}
 	kinds := slices.Compact(slices.Sorted(slices.Values(in.Kinds)))
+	defer r.changed(p.UserID)
 	return Done{}, r.changeUser(ctx, p, func(u *chat.User) { u.MutedNotices = kinds })
 }
 

@@ -39,6 +39,8 @@ type Kept struct {
 	Seq    int64
 	At     time.Time
 	Notice chat.Notice
+	// Read: it was read before it was written.
+	Read bool
 }
 
 // New makes a Room without Notices.
@@ -61,15 +63,29 @@ func (r *Room) Post(n chat.Notice) {
 		p.kept = slices.Delete(p.kept, 0, over)
 	}
 	result := "unheard"
-	for ch := range p.waiting {
+	if p.wake() {
 		result = "heard"
+	}
+	r.total.Inc(result)
+	r.send(n)
+}
+
+// wake touches whoever listens; it says whether somebody does. The Room's lock is held.
+func (p *person) wake() bool {
+	for ch := range p.waiting {
 		select {
 		case ch <- struct{}{}:
 		default:
 		}
 	}
-	r.total.Inc(result)
-	r.send(n)
+	return len(p.waiting) > 0
+}
+
+// changed wakes the pages of a person whose list, switches or subscriptions are others now.
+func (r *Room) changed(id chat.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.personLocked(id).wake()
 }
 
 func (r *Room) personLocked(id chat.UserID) *person {
@@ -84,7 +100,7 @@ func (r *Room) personLocked(id chat.UserID) *person {
 // FollowInput subscribes to the principal's Notices.
 type FollowInput struct{}
 
-// Watch is a subscription: C is touched, without payload, after each Notice. Newest is the last number given before it. Stop ends it and
+// Watch is a subscription: C is touched, without payload, after each Notice and each change of what the person has set. Newest is the last number given before it. Stop ends it and
 // must be called.
 type Watch struct {
 	C      <-chan struct{}

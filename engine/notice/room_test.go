@@ -100,3 +100,106 @@ func TestNoticesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestNoticesAreReadOneByOneAndByChat: also before they are written, over a restart, and every page that listens is woken.
+func TestNoticesAreReadOneByOneAndByChat(t *testing.T) {
+	r := newRig(t, chat.OutboundOpen)
+	one, two := living(t, r, "0190a000-0000-7000-8000-00000000c0c1"), living(t, r, "0190a000-0000-7000-8000-00000000c0c2")
+	for _, of := range []chat.ID{one, two, one, two} {
+		r.Post(chat.Notice{User: me.UserID, Chat: of, Kind: chat.NoticeFinished, Title: string(of)})
+	}
+	list := func(r *Room) Listed {
+		t.Helper()
+		l, err := r.List(t.Context(), me, ListInput{Limit: 10})
+		if err != nil || len(l.Notices) != 4 {
+			t.Fatalf("%d notices, %v", len(l.Notices), err)
+		}
+		return l
+	}
+	read := func(r *Room, in ReadInput, unread int) {
+		t.Helper()
+		w, err := r.Follow(t.Context(), me, FollowInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		before := list(r).Unread
+		if _, err := r.Read(t.Context(), me, in); err != nil {
+			t.Fatal(err)
+		}
+		if l := list(r); l.Unread != unread {
+			t.Errorf("%+v left %d unread, not %d", in, l.Unread, unread)
+		}
+		select {
+		case <-w.C:
+			if before == unread {
+				t.Errorf("%+v changed nothing and woke the pages", in)
+			}
+		default:
+			if before != unread {
+				t.Errorf("%+v woke nobody", in)
+			}
+		}
+	}
+	newest := list(r.Room).Notices[0]
+	read(r.Room, ReadInput{}, 4)
+	read(r.Room, ReadInput{Number: newest.Number}, 3)
+	read(r.Room, ReadInput{Number: newest.Number}, 3)
+	read(r.Room, ReadInput{Number: 7}, 3)
+	if _, err := r.Read(t.Context(), me, ReadInput{Number: -1}); kind(err) != chat.KindInvalid {
+		t.Errorf("%v", err)
+	}
+	if _, err := r.Read(t.Context(), chat.Principal{UserID: "0190a000-0000-7000-8000-0000000000a2"}, ReadInput{Number: newest.Number - 1, Chat: one, UpTo: newest.Number}); kind(err) != chat.KindNotFound {
+		t.Errorf("somebody who is not known reads: %v", err)
+	}
+	read(r.Room, ReadInput{Chat: "0190a000-0000-7000-8000-00000000c0c3"}, 3)
+	r.Close()
+	again := New(metric.New(), time.Now())
+	again.Reach(r.far.Far)
+	defer again.Close()
+	if l := list(again); !l.Notices[0].Read || l.Notices[1].Read || l.Unread != 3 {
+		t.Errorf("after a restart %d are unread", l.Unread)
+	}
+	read(again, ReadInput{Chat: one}, 1)
+	read(again, ReadInput{Chat: one}, 1)
+	read(again, ReadInput{UpTo: newest.Number}, 0)
+}
+
+// TestPagesAreWokenByWhatAnotherOneSets: two tabs agree about the switches and about whom notices reach.
+func TestPagesAreWokenByWhatAnotherOneSets(t *testing.T) {
+	r := newRig(t, chat.OutboundOpen)
+	w, err := r.Follow(t.Context(), me, FollowInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	woken := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-w.C:
+		default:
+			t.Errorf("%s woke nobody", what)
+		}
+	}
+	_, err = r.Mute(t.Context(), me, MuteInput{Kinds: []chat.NoticeKind{chat.NoticeFailed}})
+	woken("muting", err)
+	hook, err := r.AddHook(t.Context(), me, AddHookInput{URL: "http://nas.home/in"})
+	woken("a webhook", err)
+	_, err = r.Try(t.Context(), me, TryInput{ID: hook.Subscription.ID})
+	woken("a try", err)
+	_, err = r.Remove(t.Context(), me, RemoveInput{ID: hook.Subscription.ID})
+	woken("a removal", err)
+}
+
+// living stores a Chat of the rig's person.
+func living(t *testing.T, r *rig, id chat.ID) chat.ID {
+	t.Helper()
+	c := &chat.Chat{ID: id, RootID: id, OwnerID: me.UserID, State: chat.Waiting}
+	if err := r.store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutChat(c) }); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

@@ -159,6 +159,7 @@ func (r *Room) add(ctx context.Context, p chat.Principal, kind chat.PushKind, na
 		return Subscription{}, err
 	}
 	s.Sealed = sealed
+	defer r.changed(p.UserID)
 	err = r.far.Store.Update(ctx, func(tx *kv.Tx) error {
 		all, err := tx.PushSubscriptions(p.UserID)
 		if err != nil {
@@ -200,6 +201,7 @@ type RemoveInput struct{ ID chat.PushID }
 
 // Remove takes a subscription away.
 func (r *Room) Remove(ctx context.Context, p chat.Principal, in RemoveInput) (Done, error) {
+	defer r.changed(p.UserID)
 	return Done{}, r.far.Store.Update(ctx, func(tx *kv.Tx) error {
 		if !isID(in.ID) {
 			return chat.NotFound("subscription")

@@ -16,7 +16,7 @@ func (a *API) notificationEndpoints() []endpoint {
 			{name: "limit", describes: "1 to 200, else 50.", integer: true}, {name: "after_id", describes: "Only those behind this id, ascending.", integer: true},
 			{name: "before_id", describes: "Go on below this id.", integer: true}},
 			handler: answer(a, http.StatusOK, a.notifications), out: map[int]any{http.StatusOK: client.Notifications{}}},
-		{method: http.MethodPost, path: all + "/read", summary: "Mark the caller's notifications up to an id as read.", in: client.NotificationsRead{},
+		{method: http.MethodPost, path: all + "/read", summary: "Mark the caller's notifications as read: all up to an id, or one.", in: client.NotificationsRead{},
 			handler: answer(a, http.StatusNoContent, a.readNotifications), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodGet, path: settings, summary: "Get of what the caller is told, by pages and by what they have subscribed.",
 			handler: answer(a, http.StatusOK, a.notificationSettings), out: map[int]any{http.StatusOK: client.NotificationSettings{}}},
@@ -53,13 +53,13 @@ func (a *API) notifications(q *request, _ none) (client.Notifications, error) {
 	out := client.Notifications{Notifications: make([]client.Notification, 0, len(list.Notices)), HasMore: list.HasMore, Unread: list.Unread}
 	for _, n := range list.Notices {
 		out.Notifications = append(out.Notifications, client.Notification{ID: n.Number, ChatID: n.Chat, Kind: n.Kind, Title: n.Title, Body: n.Body,
-			URL: chat.Notice{Chat: n.Chat}.URL(), CreatedAt: client.At(n.At), Read: n.Number <= list.Read})
+			URL: chat.Notice{Chat: n.Chat}.URL(), CreatedAt: client.At(n.At), Read: n.Read})
 	}
 	return out, err
 }
 
 func (a *API) readNotifications(q *request, in client.NotificationsRead) (none, error) {
-	_, err := a.o.Notices.Read(q.ctx(), q.who, notice.ReadInput{UpTo: in.UpTo})
+	_, err := a.o.Notices.Read(q.ctx(), q.who, notice.ReadInput{UpTo: in.UpTo, Number: in.ID})
 	return none{}, err
 }
 

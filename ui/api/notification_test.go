@@ -20,6 +20,8 @@ func checkNotifications(t *testing.T, take func(step) []byte) {
 	take(step{name: "read none", method: "POST", path: all + "/read", body: `{"up_to":0}`, status: 204})
 	take(step{name: "read less", method: "POST", path: all + "/read", body: `{"up_to":-1}`, status: 400, has: []string{`"field":"up_to"`}})
 
+	take(step{name: "read one that is none", method: "POST", path: all + "/read", body: `{"id":-1}`, status: 400, has: []string{`"field":"id"`}})
+
 	take(step{name: "told of all", method: "GET", path: settings, status: 200, has: []string{`{"finished":true,"failed":true,"action_required":true}`}})
 	take(step{name: "mute", method: "PUT", path: settings, body: `{"finished":false,"failed":true}`, status: 204})
 	take(step{name: "muted", method: "GET", path: settings, status: 200, has: []string{`{"finished":false,"failed":true,"action_required":true}`}})
@@ -92,6 +94,13 @@ func TestNotificationsAreListedAndRead(t *testing.T) {
 	if err := a.Client.ReadNotifications(t.Context(), first.ID); err != nil {
 		t.Fatal(err)
 	}
+	second, err := a.Client.NotificationsAfter(t.Context(), first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Client.ReadNotification(t.Context(), second.Notifications[0].ID+1); err != nil {
+		t.Fatal(err)
+	}
 	a.Stop(t)
 	a = apitest.Start(t, apitest.Options{Dir: dir, Scripts: scripts})
 	all = until(2)
@@ -100,6 +109,12 @@ func TestNotificationsAreListedAndRead(t *testing.T) {
 	}
 	if s, err := a.Client.NotificationSettings(t.Context()); err != nil || s.Failed || !s.Finished || !s.ActionRequired {
 		t.Errorf("%+v, %v", s, err)
+	}
+	if err := a.Client.ReadNotification(t.Context(), all.Notifications[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if all = until(2); all.Unread != 0 || !all.Notifications[0].Read {
+		t.Errorf("%+v", all)
 	}
 	_, token := a.AddUser(t, "somebody", chat.UserMember)
 	if other, err := a.As(t, token).Notifications(t.Context(), 0); err != nil || len(other.Notifications) != 0 {

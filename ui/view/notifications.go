@@ -2,8 +2,10 @@ package view
 
 // NotificationsPage is how a person hears of their chats while they look elsewhere.
 type NotificationsPage struct {
-	Page Page
-	Note ServerNote
+	Page  Page
+	Note  ServerNote
+	Told  NoticeList
+	Kinds NoticeKindsForm
 	// PublicKey is what a browser subscribes with.
 	PublicKey string
 	// Push is how pushes stand for this browser; its script finds out. It begins with PushAble.
@@ -15,6 +17,35 @@ type NotificationsPage struct {
 	// Problem is what was wrong with the last try for a browser.
 	Problem string
 	Hook    HookForm
+}
+
+// NoticeList is what a person was told, the newest first. Problem is why it could not be read.
+type NoticeList struct {
+	Rows    []NoticeRow
+	Unread  int
+	Problem string
+	// Fixed: whoever looks may change nothing.
+	Fixed bool
+}
+
+// newest is the number up to which all are read at once.
+func (l NoticeList) newest() string { return l.Rows[0].Number }
+
+// NoticeRow is one of them. Element id: no-Number.
+type NoticeRow struct {
+	Number string
+	State  ChatState
+	// Chat is where it leads; Title and Body are plain.
+	Chat, Title, Body string
+	When, ISO         string
+	Read              bool
+}
+
+// NoticeKindsForm are the switches for what a person is told.
+type NoticeKindsForm struct {
+	Finished, Failed, Asks bool
+	Fixed                  bool
+	Error                  string
 }
 
 // PushState is how pushes stand for the browser that looks.
@@ -39,7 +70,7 @@ type NoticeTarget struct {
 	// Failed says why the last one did not, Failures how many since the last success.
 	Failed   string
 	Failures int
-	// Tried: the person has just tried it.
+	// Tried: it was sent a moment ago.
 	Tried bool
 }
 

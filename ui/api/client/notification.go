@@ -28,9 +28,10 @@ type Notifications struct {
 	Unread        int            `json:"unread"`
 }
 
-// NotificationsRead names the newest Notification that was read.
+// NotificationsRead names the newest Notification of those that were read, or one of them.
 type NotificationsRead struct {
-	UpTo int64 `json:"up_to"`
+	UpTo int64 `json:"up_to,omitempty"`
+	ID   int64 `json:"id,omitempty"`
 }
 
 // NotificationSettings say of which kinds a person is told.
@@ -103,6 +104,11 @@ func (c *Client) NotificationsAfter(ctx context.Context, id int64) (Notification
 // ReadNotifications marks those up to an id as read.
 func (c *Client) ReadNotifications(ctx context.Context, upTo int64) error {
 	return c.call(ctx, http.MethodPost, notifications+"/read", nil, NotificationsRead{UpTo: upTo}, nil)
+}
+
+// ReadNotification marks one as read.
+func (c *Client) ReadNotification(ctx context.Context, id int64) error {
+	return c.call(ctx, http.MethodPost, notifications+"/read", nil, NotificationsRead{ID: id}, nil)
 }
 
 // NotificationSettings says of what the caller is told.
