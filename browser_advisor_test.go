@@ -111,4 +111,9 @@ func TestBrowserAdvisorNote(t *testing.T) {
 	p.picture("note-near")
 	p.open(p.eval(`location.href`))
 	p.shows(".note-advisor .meta", "2 of 3 uses left")
+	// The settings count the Turn, and the time that is the median of one.
+	p.open(a.url + "/advisor")
+	p.shows(".figures", "of 1 turn")
+	p.until(`/^Time, median\s*\d/.test([...document.querySelectorAll('.figures > div')].find(d=>d.textContent.includes('median')).textContent.trim())`)
+	p.picture("advisor-used")
 }

@@ -54,6 +54,7 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 	if o.usage != nil {
 		spent = append([]*chat.UsageEntry{o.usage}, spent...)
 	}
+	advised := r.countAdvice(o.msgs)
 	step, generation := r.draft.view().Step, r.draft.generation()
 	write := func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
 		for i := range encoded {
@@ -69,12 +70,7 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 				return err
 			}
 		}
-		for _, u := range spent {
-			if err := tx.PutUsage(u); err != nil {
-				return err
-			}
-		}
-		if err := site.NoteLoads(tx, loads); err != nil {
+		if err := writeBooks(tx, spent, loads, advised); err != nil {
 			return err
 		}
 		if o.whole {
@@ -102,6 +98,21 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 	lease := r.lease
 	return change{chat: r.id, fence: &lease, write: write, messages: msgs,
 		event: func(*kv.Tx, *chat.Chat) (chat.Event, error) { return ev, nil }}, msgs, nil
+}
+
+// writeBooks writes what a Step has used, and what it says of the advisor unless it says nothing.
+func writeBooks(tx *kv.Tx, spent []*chat.UsageEntry, loads map[chat.ModelConfigID]time.Duration, advised *chat.AdvisedDay) error {
+	for _, u := range spent {
+		if err := tx.PutUsage(u); err != nil {
+			return err
+		}
+	}
+	if advised != nil {
+		if err := tx.AddAdvised(*advised); err != nil {
+			return err
+		}
+	}
+	return site.NoteLoads(tx, loads)
 }
 
 // compactJSON gives the JSON in parts the form that it has in the store: the next request of this run must have the bytes that a later run

@@ -79,25 +79,67 @@ func (r *run) keepAdvisor() {
 // advised counts the advice that this Turn has stored.
 func (r *run) advised() int {
 	n := 0
-	for _, m := range r.t.history {
-		if m.Role != chat.RoleTool || m.ID <= r.t.chat.Turn.UserMessage {
-			continue
-		}
-		for i := range m.Content {
-			if p := &m.Content[i]; p.ToolName == chat.AdvisorTool && !p.IsError && adviceType(p.Result) == chat.AdviceGiven {
-				n++
-			}
+	for _, a := range r.answers() {
+		if a.Type == chat.AdviceGiven {
+			n++
 		}
 	}
 	return n
 }
 
-func adviceType(result json.RawMessage) string {
-	var out chat.AdvisorResult
-	if json.Unmarshal(result, &out) != nil {
-		return ""
+// answers are what the advisor said in this Turn so far.
+func (r *run) answers() []chat.AdvisorResult {
+	var out []chat.AdvisorResult
+	for _, m := range r.t.history {
+		if m.ID > r.t.chat.Turn.UserMessage {
+			out = append(out, answersIn(m)...)
+		}
 	}
-	return out.Type
+	return out
+}
+
+// answersIn are the advisor's in a Message; a refused Call is none.
+func answersIn(m *chat.Message) (out []chat.AdvisorResult) {
+	if m.Role != chat.RoleTool {
+		return nil
+	}
+	for i := range m.Content {
+		var a chat.AdvisorResult
+		if p := &m.Content[i]; p.ToolName == chat.AdvisorTool && !p.IsError && json.Unmarshal(p.Result, &a) == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// countAdvice is what Results that are about to be stored add to the day's sums of the advisor, nil for nothing. A Turn counts with its first answer,
+// and once more with the first that says that the limit is reached; both are read from its history, so that a restart counts nothing twice.
+func (r *run) countAdvice(msgs []chat.Message) *chat.AdvisedDay {
+	if r.t.extra.consults == nil {
+		return nil
+	}
+	var news []chat.AdvisorResult
+	for i := range msgs {
+		news = append(news, answersIn(&msgs[i])...)
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	before := r.answers()
+	limited := func(a chat.AdvisorResult) bool { return a.Type == chat.AdviceLimit }
+	out := &chat.AdvisedDay{UserID: r.t.chat.OwnerID, Day: chat.DayOf(r.e.now())}
+	if len(before) == 0 {
+		out.Turns = 1
+	}
+	if slices.ContainsFunc(news, limited) && !slices.ContainsFunc(before, limited) {
+		out.Limited = 1
+	}
+	for _, a := range news {
+		if a.Type == chat.AdviceGiven && a.Usage != nil {
+			out.TookMS = append(out.TookMS, a.Usage.DurationMS)
+		}
+	}
+	return out
 }
 
 // snapshot is the Step that asks: its request and what the model said since.

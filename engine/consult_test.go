@@ -207,6 +207,32 @@ func TestCase42TheLimitHoldsForATurn(t *testing.T) {
 	if a := r.advice(id); a[len(a)-1].Type != "advice" {
 		t.Errorf("the next turn got %+v", a)
 	}
+	// Both Turns are counted once, the first of them as one that reached the limit; the restart in its middle counts nothing twice.
+	days := r.advised()
+	if len(days) != 1 || days[0].UserID != r.who.UserID || days[0].Turns != 2 || days[0].Limited != 1 || len(days[0].TookMS) != 2 {
+		t.Errorf("counted is %+v", days)
+	}
+}
+
+// advised are the sums about the advisor in the store.
+func (r *rig) advised() (out []*chat.AdvisedDay) {
+	r.t.Helper()
+	r.update(func(tx *kv.Tx) (err error) {
+		out, err = tx.Advised("", 0, chat.DayOf(time.Now())+1)
+		return err
+	})
+	return out
+}
+
+// TestWhatIsNoConsultationIsNotCounted: refused questions, and a Turn that asks nobody.
+func TestWhatIsNoConsultationIsNotCounted(t *testing.T) {
+	r := newRig(t, setup{model: asking(nil, advisorCall(" "), scripted.Text("done"), scripted.Text("done"))})
+	r.advise(chat.AdvisorConfig{Enabled: true})
+	r.rest(r.create("go"))
+	r.rest(r.create("go"))
+	if days := r.advised(); len(days) != 0 {
+		t.Errorf("counted is %+v", days[0])
+	}
 }
 
 // wordy is a Tool whose definition takes all of a small window.

@@ -63,6 +63,7 @@ func (c *checker) nouns() error {
 		c.outbound(),
 		c.pushes(),
 		c.notices(),
+		c.advised(),
 		c.audits(),
 		c.each(bSite, c.siteValue),
 		c.uploads(),

@@ -60,8 +60,9 @@ const (
 	bSpaceRules  bucket = 41 // workspace 16                  JSON RuleSet
 	bOwed        bucket = 42 // chat 16                       JSON OwedNotice
 	bNotice      bucket = 43 // user 16 | number 8            JSON KeptNotice; the newest of a person
+	bAdvised     bucket = 44 // day 4 | user 16               JSON AdvisedDay
 
-	lastBucket = bNotice
+	lastBucket = bAdvised
 )
 
 var bucketNames = [lastBucket + 1]string{
@@ -73,7 +74,7 @@ var bucketNames = [lastBucket + 1]string{
 	bMCPServer: "mcpserver", bMCPPins: "mcppins",
 	bAgent: "agent", bEnrolment: "enrolment", bOutbound: "outbound", bPush: "push", bChatRules: "chatrules", bSpaceRules: "spacerules",
 	bSnapshot: "snapshot", bContextText: "contexttext", bNewest: "newest", bPin: "pin",
-	bAudit: "audit", bOwed: "owed", bNotice: "notice",
+	bAudit: "audit", bOwed: "owed", bNotice: "notice", bAdvised: "advised",
 }
 
 func (b bucket) String() string { return bucketNames[b] }

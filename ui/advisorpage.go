@@ -240,8 +240,13 @@ func (s *Site) advisorUsed(r *http.Request) (*view.AdvisorUsed, error) {
 		if k.Kind != chat.UsageAdvisor || k.Sum.Requests == 0 {
 			continue
 		}
-		out := &view.AdvisorUsed{Consultations: view.Digits(k.Sum.Requests), Tokens: view.Tokens(k.Sum.Tokens()), Cost: "no price",
-			Time: view.Took(time.Duration(k.Sum.RuntimeMS/k.Sum.Requests) * time.Millisecond)}
+		out := &view.AdvisorUsed{Consultations: view.Digits(k.Sum.Requests), Tokens: view.Tokens(k.Sum.Tokens()), Cost: "no price", Time: "not yet"}
+		if a := sums.Advised; a.Turns > 0 {
+			out.Limited, out.Turns = view.Digits(int64(a.Limited)), view.Count(a.Turns, "turn")
+			if a.Median > 0 {
+				out.Time = view.Took(a.Median)
+			}
+		}
 		if c := k.Sum.Cost(); c != nil {
 			out.Cost = view.Money(*c)
 		}

@@ -47,6 +47,16 @@ type AdvisorUsage struct {
 	DurationMS   int64  `json:"duration_ms"`
 }
 
+// AdvisedDay sums up the Turns of a person that asked the advisor on a day: how many there were, how many of them reached the limit of uses, and
+// how long the newest consultations took.
+type AdvisedDay struct {
+	UserID  UserID  `json:"user_id"`
+	Day     Day     `json:"day"`
+	Turns   int     `json:"turns"`
+	Limited int     `json:"limited"`
+	TookMS  []int64 `json:"took_ms,omitempty"`
+}
+
 // Values of AdvisorResult.Type.
 const (
 	AdviceGiven  = "advice"

@@ -94,8 +94,8 @@ type ReadInput struct {
 }
 
 // names says whether a Notice is one of those.
-func (in ReadInput) names(number int64, of chat.ID) bool {
-	return number == in.Number || in.Chat != "" && of == in.Chat
+func (r ReadInput) names(number int64, of chat.ID) bool {
+	return number == r.Number || r.Chat != "" && of == r.Chat
 }
 
 // Read marks Notices of the principal as read. A smaller number than before changes nothing.

@@ -25,6 +25,8 @@ type Summary struct {
 	// Models, Chats and Kinds are the largest first.
 	Models []ModelSum
 	Kinds  []KindSum
+	// Advised is what is known of the Turns that asked the advisor.
+	Advised Advised
 	// Days are those with usage, oldest first, their lines by model and kind.
 	Days  []chat.UsageDay
 	Chats []ChatSum
@@ -81,7 +83,8 @@ func (r *Room) Summary(ctx context.Context, p chat.Principal, in SummaryInput) (
 		for _, d := range days {
 			out.Days = append(out.Days, *d)
 		}
-		return nil
+		out.Advised, err = advised(tx, in.UserID, in.Range)
+		return err
 	})
 	if err != nil {
 		return Summary{}, err
@@ -158,9 +161,14 @@ func (r *Room) Overall(ctx context.Context, _ chat.Principal, in OverallInput) (
 		return Summary{}, err
 	}
 	byDay := map[chat.Day]*chat.UsageDay{}
+	var asked Advised
 	first, last := in.Range.Last, in.Range.First
 	err := r.store.View(ctx, func(tx *kv.Tx) error {
 		clear(byDay)
+		var err error
+		if asked, err = advised(tx, "", in.Range); err != nil {
+			return err
+		}
 		users, err := tx.UsageUsers()
 		if err != nil {
 			return err
@@ -182,7 +190,7 @@ func (r *Room) Overall(ctx context.Context, _ chat.Principal, in OverallInput) (
 		}
 		return nil
 	})
-	out := Summary{Range: in.Range}
+	out := Summary{Range: in.Range, Advised: asked}
 	for day := first; day <= last; day++ {
 		if d := byDay[day]; d != nil {
 			out.Days = append(out.Days, *d)

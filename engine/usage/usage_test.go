@@ -445,3 +445,29 @@ func BenchmarkSummary(b *testing.B) {
 		}
 	})
 }
+
+// TestTheAdvisorsSums: of a person, and of all; days out of the range do not count, and the median is that of all consultations.
+func TestTheAdvisorsSums(t *testing.T) {
+	p := newPlace(t)
+	ctx := context.Background()
+	today := chat.DayOf(p.now)
+	p.update(func(tx *kv.Tx) error {
+		add := func(who chat.Principal, ago chat.Day, turns, limited int, took ...int64) error {
+			return tx.AddAdvised(chat.AdvisedDay{UserID: who.UserID, Day: today - ago, Turns: turns, Limited: limited, TookMS: took})
+		}
+		return errors.Join(add(p.member, 0, 1, 0, 4000), add(p.member, 0, 1, 1, 1000), add(p.member, 6, 2, 0, 9000), add(p.member, 7, 5, 5, 1), add(p.admin, 3, 1, 1, 2000, 6000, 7000))
+	})
+	week := usage.Range{First: today - 6, Last: today}
+	own, err := p.guarded.Summary(ctx, p.member, usage.SummaryInput{Range: week})
+	if want := (usage.Advised{Turns: 4, Limited: 1, Median: 4 * time.Second}); err != nil || own.Advised != want {
+		t.Errorf("%+v, %v", own.Advised, err)
+	}
+	all, err := p.guarded.Overall(ctx, p.admin, usage.OverallInput{Range: week})
+	if want := (usage.Advised{Turns: 5, Limited: 2, Median: 5 * time.Second}); err != nil || all.Advised != want {
+		t.Errorf("%+v, %v", all.Advised, err)
+	}
+	none, err := p.guarded.Summary(ctx, p.admin, usage.SummaryInput{Range: usage.Range{First: today, Last: today}})
+	if err != nil || none.Advised != (usage.Advised{}) {
+		t.Errorf("%+v, %v", none.Advised, err)
+	}
+}

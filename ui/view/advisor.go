@@ -56,8 +56,11 @@ type SummariesForm struct {
 type AdvisorUsed struct {
 	Consultations string
 	Tokens        string
-	Time          string
-	Cost          string
+	// Time is the median of a consultation.
+	Time string
+	Cost string
+	// Limited is how many of the Turns that asked reached the limit; Turns is "" where that was not counted.
+	Limited, Turns string
 }
 
 func (f AdvisorForm) bad() bool { return len(f.Errors) > 0 }
