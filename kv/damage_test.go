@@ -58,8 +58,7 @@ func smallStore(t testing.TB, dir string) (owner chat.UserID, damagedChat, other
 			tx.PutEnrolment(&chat.AgentEnrolment{Hash: chat.Hash(hash)}),
 			tx.PutModelConfig(&chat.ModelConfig{ID: newID[chat.ModelConfigID]()}),
 			tx.PutSite("name", "value"), tx.AppendAudit(chat.Audit{Action: "first"}), tx.AppendAudit(chat.Audit{Action: "second"}),
-			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}), tx.AddNotice(owner, &chat.KeptNotice{Number: 7, Title: "t"}),
-			tx.AddAdvised(chat.AdvisedDay{UserID: owner, Day: 20_000, Turns: 1}),
+			tx.PutPushSubscription(&chat.PushSubscription{ID: newID[chat.PushID](), UserID: owner}), tx.AddNotice(owner, &chat.KeptNotice{Number: 7, Title: "t"}), tx.AddAdvised(chat.AdvisedDay{UserID: owner, Day: 20_000, Turns: 1}),
 		)
 	})
 	update(t, s, func(tx *Tx) error {
