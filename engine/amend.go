@@ -81,6 +81,10 @@ func (e *Engine) amend(tx *kv.Tx, c *chat.Chat, in AmendInput) error {
 		return &chat.Error{Kind: chat.KindWrongState, Message: "A command waits for an answer in this workspace.",
 			Detail: "Allow or deny it, or interrupt the chat, before you choose another one."}
 	}
+	if _, damaged := e.store.DamagedChat(c.ID); moved && damaged {
+		// The history would have to say so.
+		return errReadOnly
+	}
 	if moved {
 		c.WorkspaceID = *in.WorkspaceID
 		c.Context, c.NextContext = nil, nil

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -26,19 +27,26 @@ type base struct {
 // newsKept bounds the Messages that a base holds for readers who follow.
 const newsKept = 32
 
-func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
+// readBase reads it. Lenient leaves out what is damaged, but for the Chat's own record.
+func (e *Engine) readBase(tx *kv.Tx, id chat.ID, lenient bool) (*base, error) {
+	spare := func(err error) error {
+		if lenient && errors.Is(err, kv.ErrDamaged) {
+			return nil
+		}
+		return err
+	}
 	c, err := mustChat(tx, id)
 	if err != nil {
 		return nil, err
 	}
 	b := &base{chat: c, since: c.Chain.LastID}
 	if c.Queued > 0 {
-		if b.queue, err = tx.Queue(id); err != nil {
+		if b.queue, err = tx.Queue(id); spare(err) != nil {
 			return nil, err
 		}
 	}
 	if c.WorkspaceID != "" {
-		if b.workspace, _, err = tx.Workspace(c.WorkspaceID); err != nil {
+		if b.workspace, _, err = tx.Workspace(c.WorkspaceID); spare(err) != nil {
 			return nil, err
 		}
 	}
@@ -50,15 +58,15 @@ func (e *Engine) readBase(tx *kv.Tx, id chat.ID) (*base, error) {
 		}
 	}
 	if c.Files > 0 {
-		if b.files, err = tx.ChatFiles(id); err != nil {
+		if b.files, err = tx.ChatFiles(id); spare(err) != nil {
 			return nil, err
 		}
 	}
-	if b.parent, b.children, err = kin(tx, c); err != nil {
+	if b.parent, b.children, err = kin(tx, c); spare(err) != nil {
 		return nil, err
 	}
 	b.restorable, err = restorable(tx, id, c.WorkspaceID)
-	return b, err
+	return b, spare(err)
 }
 
 // freshBase gives what was kept for a reader who follows when tx has the same history, so that Messages read there belong to it; else it
@@ -74,7 +82,7 @@ func (e *Engine) freshBase(tx *kv.Tx, in ViewInput, kept *base) (*base, error) {
 			return kept, nil
 		}
 	}
-	return e.readBase(tx, in.ChatID)
+	return e.readBase(tx, in.ChatID, false)
 }
 
 // kept gives the base that was read since the Chat's last change, nil when there is none, and the func that keeps a newer one. Only a

@@ -87,10 +87,10 @@ func (e *Engine) change(ctx context.Context, x change) (changed, error) {
 		return err
 	})
 	if err != nil {
-		return changed{}, storeError(err)
+		return changed{}, e.refusal(ctx, x.chat, err)
 	}
 	if refused != nil {
-		return changed{}, refused
+		return changed{}, e.refusal(ctx, x.chat, refused)
 	}
 	for i, did := range others {
 		if !did.move.Effects.Has(chat.NoChange) {
@@ -163,7 +163,11 @@ func (e *Engine) apply(tx *kv.Tx, c *chat.Chat, x change) (out changed, refused,
 		}
 		return out, nil, err
 	}
-	m, no := chat.Next(chat.StandingOf(c), ev)
+	standing, refused := e.standing(c, ev.Kind)
+	if refused != nil {
+		return out, refused, nil
+	}
+	m, no := chat.Next(standing, ev)
 	if no != nil {
 		return out, no.AsError(), nil
 	}
@@ -406,7 +410,7 @@ func putQueue(tx *kv.Tx, c *chat.Chat, queue []*chat.QueuedMessage) error {
 func (e *Engine) answerOutstanding(tx *kv.Tx, c *chat.Chat, text string, now time.Time) error {
 	for _, o := range c.Outstanding {
 		msg := toolMessage(o.Step, failedResult(o.Call, text, now))
-		if err := appendMessage(tx, c, &msg); err != nil {
+		if err := appendMessage(tx, c, &msg); err != nil && !lostWith(err) {
 			return err
 		}
 	}
@@ -423,7 +427,7 @@ func (e *Engine) answerLate(tx *kv.Tx, c *chat.Chat, now time.Time) error {
 			continue
 		}
 		msg := toolMessage(o.Step, failedResult(o.Call, chat.TextLate, now))
-		if err := appendMessage(tx, c, &msg); err != nil {
+		if err := appendMessage(tx, c, &msg); err != nil && !lostWith(err) {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func answerUndecided(tx *kv.Tx, c *chat.Chat, now time.Time) error {
 			continue
 		}
 		msg := toolMessage(o.Step, failedResult(o.Call, chat.TextCut, now))
-		if err := appendMessage(tx, c, &msg); err != nil {
+		if err := appendMessage(tx, c, &msg); err != nil && !lostWith(err) {
 			return err
 		}
 	}

@@ -110,6 +110,9 @@ func (e *Engine) Pin(ctx context.Context, _ chat.Principal, in PinInput) (*chat.
 			if c.Archived {
 				return chat.Event{}, &chat.Error{Kind: chat.KindArchived, Message: "chat is archived", Detail: "Unarchive it first."}
 			}
+			if _, damaged := e.store.DamagedChat(c.ID); damaged {
+				return chat.Event{}, errReadOnly
+			}
 			var found bool
 			var err error
 			if newest, found, err = newestOf(tx, c.WorkspaceID); err == nil && !found {

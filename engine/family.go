@@ -53,7 +53,7 @@ func (e *Engine) changeFamily(ctx context.Context, amend change, archived bool) 
 		return nil, refused
 	}
 	if err != nil {
-		return nil, storeError(err)
+		return nil, e.refusal(ctx, amend.chat, err)
 	}
 	last := outs[0].chat
 	for _, out := range outs {

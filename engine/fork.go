@@ -30,7 +30,9 @@ func (e *Engine) Fork(ctx context.Context, p chat.Principal, in ForkInput) (*cha
 		all, err = tx.Messages(in.ChatID, kv.MessageQuery{})
 		if damaged = errors.Is(err, kv.ErrDamaged) && in.Message != 0; damaged {
 			// What can be read in front of the damage is as good as ever; who names a Message knows where the copy ends.
-			all, err = tx.GoodMessages(in.ChatID)
+			var history kv.Readable
+			history, err = tx.ReadableMessages(in.ChatID)
+			all = history.Good()
 		}
 		return err
 	})

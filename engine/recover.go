@@ -46,6 +46,9 @@ func (e *Engine) recoverWhere(ctx context.Context, reason string, lost func(*cha
 	var failed error
 	for _, c := range dead {
 		done, err := e.recoverChat(ctx, c, lost)
+		if isDamaged(err) {
+			done, err = e.giveUp(ctx, c, lost, err)
+		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("recover chat %s: %w", c.ID, err))
 		} else if done {
@@ -143,6 +146,39 @@ func (e *Engine) recoverChat(ctx context.Context, c *chat.Chat, lost func(*chat.
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// giveUp lets a Chat rest of whose dead run something cannot be read: that is lost.
+func (e *Engine) giveUp(ctx context.Context, c *chat.Chat, lost func(*chat.Chat) bool, found error) (bool, error) {
+	e.log.Error("what a chat was doing is lost: it cannot be read", chat.LogChat, c.ID, chat.LogError, found)
+	failure := internalError(errors.New("what was being done when Holdfast stopped cannot be read, and may have run in part"))
+	if err := e.whole(ctx, c.ID); err != nil {
+		failure = turnError(err)
+	}
+	_, err := e.change(ctx, change{chat: c.ID,
+		event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
+			if !c.State.Leased() || !lost(c) {
+				return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "The chat has a runner again."}
+			}
+			return chat.Event{Kind: chat.Repair}, nil
+		},
+		write: func(tx *kv.Tx, c *chat.Chat, _ chat.Move) error {
+			c.LastError, c.Outstanding = failure, nil
+			// Generations of the lost Draft are unknown; none may ever be used again.
+			c.Generation += 1000
+			return errors.Join(tx.ClearDraft(c.ID), tx.ClearIntents(c.ID))
+		}})
+	var refused *chat.Error
+	if errors.As(err, &refused) && refused.Kind == chat.KindWrongState {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// isDamaged: a record could not be read, or the Chat is known to have one.
+func isDamaged(err error) bool {
+	var refused *chat.Error
+	return errors.Is(err, kv.ErrDamaged) || errors.As(err, &refused) && refused.Kind == chat.KindChatDamaged
 }
 
 // settled is what recovery stores of a dead run's Step.

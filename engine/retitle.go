@@ -29,6 +29,9 @@ func (e *Engine) Title(ctx context.Context, _ chat.Principal, in TitleInput) (Ti
 		return out, &chat.Error{Kind: chat.KindWrongState, Message: "A title is being made already.", Detail: "Wait for it."}
 	}
 	defer e.feed.endNaming(in.ChatID)
+	if err := e.whole(ctx, in.ChatID); err != nil {
+		return out, err
+	}
 	ctx, cancel := context.WithTimeout(chat.WithOrigin(ctx, chat.Origin{Chat: in.ChatID, Purpose: chat.UsageTitle}), titleTimeout)
 	defer cancel()
 	var c *chat.Chat

@@ -117,6 +117,9 @@ var errFinished = errors.New("engine: the turn is finished")
 func (r *run) begin(c *chat.Chat) error {
 	t := &r.t
 	t.chat, r.books.turn = c, c.Turn.UserMessage
+	if err := r.e.whole(r.ctx, c.ID); err != nil {
+		return err
+	}
 	err := r.e.store.View(r.ctx, func(tx *kv.Tx) (err error) {
 		if t.config, err = r.e.ports.configs(tx, c.ModelConfigID); err != nil {
 			return err
@@ -148,7 +151,7 @@ func (r *run) begin(c *chat.Chat) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return r.e.refusal(r.ctx, c.ID, err)
 	}
 	collect := r.openServers()
 	if err = r.openPlace(); err != nil {
@@ -254,6 +257,16 @@ func (r *run) finish(ctx context.Context, ev chat.Event, reason string, failure 
 	if r.kept != nil {
 		o = *r.kept
 	}
+	err := r.finishWith(ctx, ev, o, failure)
+	if len(o.msgs) > 0 && isDamaged(err) {
+		// There is no end to append to. The Chat comes to rest all the same.
+		r.log().Error("what was written last is lost: the end of the chat cannot be read", chat.LogError, err)
+		err = r.finishWith(ctx, ev, outcome{usage: o.usage}, failure)
+	}
+	return err
+}
+
+func (r *run) finishWith(ctx context.Context, ev chat.Event, o outcome, failure *chat.Error) error {
 	x, _, err := r.stepChange(ev, o)
 	if err != nil {
 		return err

@@ -88,9 +88,9 @@ func (e *Engine) changeAndRun(ctx context.Context, x change) error {
 	if err != nil || refused != nil {
 		s.leave()
 		if err != nil {
-			return storeError(err)
+			return e.refusal(ctx, x.chat, err)
 		}
-		return refused
+		return e.refusal(ctx, x.chat, refused)
 	}
 	if acquired.chat == nil {
 		if out.chat.Child() {

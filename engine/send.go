@@ -54,9 +54,6 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 	if err := checkMode(in.PlanMode); err != nil {
 		return SendOutput{}, err
 	}
-	if d, damaged := e.store.DamagedChat(in.ChatID); damaged {
-		return SendOutput{}, e.readOnly(ctx, in.ChatID, d)
-	}
 	content, err := checkContent(in.Content)
 	if err != nil {
 		return SendOutput{}, err

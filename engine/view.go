@@ -20,6 +20,8 @@ type ViewInput struct {
 	// Following is for a reader who was woken: where the Chat did not change since somebody last read it, the store is not asked again. Its
 	// model config and workspace are then those of that reading.
 	Following bool
+	// Gaps is for a reader who is shown what cannot be read of a damaged Chat, which is else an error.
+	Gaps bool
 }
 
 // View is one consistent state of a Chat.
@@ -45,6 +47,8 @@ type View struct {
 	Restorable map[chat.MessageID]int
 	// Files were sent in the Chat, oldest first.
 	Files []File
+	// Damaged is nil when all that was read is whole.
+	Damaged *Damaged
 }
 
 // File is a File as a Chat has it. Gone: its bytes are no longer kept. Left says what the Chat's present model has not of it.
@@ -61,6 +65,11 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 	if r := e.feed.runOf(in.ChatID); r != nil {
 		draft = r.draft.view()
 	}
+	if d, damaged := e.store.DamagedChat(in.ChatID); damaged && in.Gaps {
+		v, err := e.damagedView(ctx, in, d)
+		showDraft(&v, draft)
+		return v, err
+	}
 	var v View
 	b, keep := e.feed.kept(in.ChatID)
 	held := false
@@ -75,21 +84,36 @@ func (e *Engine) View(ctx context.Context, _ chat.Principal, in ViewInput) (View
 			v.Messages, v.HasMore, err = visible(tx, in)
 			return err
 		})
+		if d, damaged := e.store.DamagedChat(in.ChatID); damaged && in.Gaps {
+			v, err := e.damagedView(ctx, in, d)
+			showDraft(&v, draft)
+			return v, err
+		}
 		if err != nil {
 			return View{}, err
 		}
 		keep(b)
 	}
+	e.fill(&v, b)
+	showDraft(&v, draft)
+	return v, nil
+}
+
+// showDraft adds the Draft unless its Step is committed already.
+func showDraft(v *View, draft *Draft) {
+	if c := v.Chat; draft != nil && c != nil && c.Lease != nil && draft.Runner == c.Lease.Runner && draft.Step > c.StepSeq {
+		v.Draft = draft
+	}
+}
+
+// fill adds what was read beside Messages and Draft.
+func (e *Engine) fill(v *View, b *base) {
 	v.Chat, v.Queue, v.Workspace, v.Config, v.CompactAt, v.Restorable = b.chat, b.queue, b.workspace, b.config, b.compactAt, b.restorable
 	for _, f := range b.files {
 		sees := v.Config == nil || prompt.Sees(*v.Config)
 		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone(), Left: leftOf(f.File, sees)})
 	}
 	v.Parent, v.Children, v.Others = b.parent, b.children, e.feed.others(b.chat, b.workspace)
-	if draft != nil && v.Chat.Lease != nil && draft.Runner == v.Chat.Lease.Runner && draft.Step > v.Chat.StepSeq {
-		v.Draft = draft
-	}
-	return v, nil
 }
 
 // visible reads a page of what a person may see, ascending.

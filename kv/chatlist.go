@@ -276,12 +276,19 @@ func (x *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 	return out, err
 }
 
-// ActiveChats lists the ids of all Chats not at rest: pending ones first, oldest RunnableSince first, then the others by id.
+// ActiveChats lists the ids of all Chats not at rest: pending ones first, oldest RunnableSince first, then the others by id. One whose record
+// is damaged is left out and counted, so that it does not hold up the others.
 func (x *Tx) ActiveChats() ([]chat.ID, error) {
 	var out []chat.ID
 	err := x.scanActive(nil, func(id chat.ID) (bool, error) {
+		_, _, err := x.chatHead(id)
+		var d *DamageError
+		if errors.As(err, &d) {
+			x.s.damages.add(d.Damage)
+			return true, nil
+		}
 		out = append(out, id)
-		return true, nil
+		return true, err
 	})
 	return out, err
 }

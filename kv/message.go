@@ -255,41 +255,6 @@ func (x *Tx) Messages(id chat.ID, q MessageQuery) ([]*chat.Message, error) {
 	return out, nil
 }
 
-// GoodMessages gives the history up to the first Message that is damaged or missing, oldest first, without deleted ones. It is for a copy of
-// a Chat that is known to be damaged: nothing in it looks shorter than it is, because whoever asks knows that it ends early.
-func (x *Tx) GoodMessages(id chat.ID) ([]*chat.Message, error) {
-	prefix, err := chatKey(id)
-	if err != nil {
-		return nil, err
-	}
-	head, found, err := x.liveChat(id)
-	if err != nil || !found {
-		return nil, err
-	}
-	marks, err := x.marks(prefix)
-	if err != nil {
-		return nil, err
-	}
-	var out []*chat.Message
-	w := chainWalk{tx: x, prefix: prefix, marks: marks, chain: head.chain}
-	err = w.from(0, func(key []byte, r record) (bool, error) {
-		if deletedBy(marks, messageIDOf(key)) {
-			return true, nil
-		}
-		m, err := x.decodeMessage(key, r)
-		if err == nil {
-			out = append(out, m)
-		}
-		return err == nil, err
-	})
-	var d *DamageError
-	if errors.As(err, &d) {
-		x.s.damages.add(d.Damage)
-		err = nil
-	}
-	return out, err
-}
-
 // startOfLast gives the After that makes an ascending walk hold the newest Limit Messages below Before.
 func (x *Tx) startOfLast(prefix []byte, q MessageQuery, marks []mark) (chat.MessageID, error) {
 	after, n := q.After, 0

@@ -106,15 +106,18 @@ type damages struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// seen and found are guarded by mu.
+	// seen, found and chats are guarded by mu; chats has the first damage of each Chat's history.
 	seen  map[string]bool
 	found []Damage
+	chats map[chat.ID]Damage
 }
 
 // maxDamages bounds the memory of a store that is broken all over; the count says so by standing still.
 const maxDamages = 10_000
 
-func newDamages(log *slog.Logger) *damages { return &damages{log: log, seen: map[string]bool{}} }
+func newDamages(log *slog.Logger) *damages {
+	return &damages{log: log, seen: map[string]bool{}, chats: map[chat.ID]Damage{}}
+}
 
 func (d *damages) add(x Damage) {
 	key := x.Noun + " " + x.Key
@@ -123,6 +126,9 @@ func (d *damages) add(x Damage) {
 	if !known {
 		d.seen[key] = true
 		d.found = append(d.found, x)
+		if _, had := d.chats[x.Chat]; !had && x.ofHistory() {
+			d.chats[x.Chat] = x
+		}
 	}
 	d.mu.Unlock()
 	if !known {
@@ -136,14 +142,24 @@ func (d *damages) list() []Damage {
 	return append([]Damage(nil), d.found...)
 }
 
-// DamagedChat says whether something of a Chat's history has been found broken since Open, and what first.
-func (s *Store) DamagedChat(id chat.ID) (Damage, bool) {
-	for _, d := range s.damages.list() {
-		if d.Chat == id && (d.Noun == bMessage.String() || d.Noun == bMark.String() || d.Noun == bChat.String()) {
-			return d, true
-		}
+// ofHistory: it is about what a Chat says or has waiting, so that the Chat does not go on.
+func (d Damage) ofHistory() bool {
+	if d.Chat == "" {
+		return false
 	}
-	return Damage{}, false
+	switch d.Noun {
+	case bMessage.String(), bMark.String(), bChat.String(), bQueue.String():
+		return true
+	}
+	return false
+}
+
+// DamagedChat says whether something of a Chat's history or queue has been found broken since Open, and what first.
+func (s *Store) DamagedChat(id chat.ID) (Damage, bool) {
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+	d, found := s.damages.chats[id]
+	return d, found
 }
 
 // Damages lists what reads, checks and scrubs have found broken since Open, each thing once.

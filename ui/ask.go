@@ -124,7 +124,7 @@ func (s *Site) answerQuestion(w http.ResponseWriter, r *http.Request) {
 
 // openQuestions finds the questions that a Chat asks; they stand among its newest Messages.
 func (s *Site) openQuestions(ctx context.Context, p chat.Principal, id chat.ID, call string) ([]chat.Question, error) {
-	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages})
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages, Gaps: true})
 	if err != nil {
 		return nil, err
 	}

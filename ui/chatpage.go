@@ -22,7 +22,7 @@ const pageMessages = 100
 func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 	ctx, p := r.Context(), gate.Principal(r.Context())
 	id := chat.ID(r.PathValue("id"))
-	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages})
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages, Gaps: true})
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
@@ -53,7 +53,15 @@ func draftEntry(before []view.Entry, d view.Draft) view.Entry {
 // chatView is the middle column without its entries.
 func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) view.Chat {
 	c := v.Chat
-	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Done: c.State == chat.Completed, Pinned: c.PinOrder > 0, Labels: labels(c), Rest: rest(c)}
+	out := view.Chat{ID: string(c.ID), Title: c.Title, Archived: c.Archived, Done: c.State == chat.Completed, Pinned: c.PinOrder > 0, Labels: labels(c), Rest: rest(c), Damaged: v.Damaged != nil}
+	if d := v.Damaged; d != nil {
+		out.Rest.Damaged = &view.Damaged{Reason: d.Reason, Fork: int64(d.Last)}
+		// What else it rests for leads nowhere.
+		out.Rest.Failure = nil
+		if !c.Archived {
+			out.Rest.Reason = ""
+		}
+	}
 	if v.Config != nil {
 		out.Model = v.Config.Name
 	}
@@ -119,7 +127,7 @@ func (s *Site) older(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Before: before, Limit: pageMessages})
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Before: before, Limit: pageMessages, Gaps: true})
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
@@ -127,18 +135,18 @@ func (s *Site) older(w http.ResponseWriter, r *http.Request) {
 	s.fragment(w, r, view.OlderEntries(string(id), s.transcript(v, time.Now()).entries(v.Messages, false), v.HasMore))
 }
 
-// firstShown finds the Message behind an element's id: m-ID, x-ID, or s-STEP.
+// firstShown finds the Message behind an element's id: m-ID, x-ID, g-ID, or s-STEP.
 func (s *Site) firstShown(ctx context.Context, p chat.Principal, id chat.ID, element string) (chat.MessageID, error) {
 	prefix, digits, _ := strings.Cut(element, "-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 {
 		return 0, chat.Invalid("before", "It must be the id of an element of the transcript.")
 	}
-	if prefix == "m" || prefix == "x" {
+	if prefix == "m" || prefix == "x" || prefix == "g" {
 		return chat.MessageID(n), nil
 	}
 	// From the newest on: what is shown is never far from there, while a Chat may be long.
-	in := engine.ViewInput{ChatID: id, Limit: pageMessages}
+	in := engine.ViewInput{ChatID: id, Limit: pageMessages, Gaps: true}
 	for {
 		v, err := s.chats.View(ctx, p, in)
 		if err != nil {

@@ -167,7 +167,7 @@ func (s *Site) contextAgain(w http.ResponseWriter, r *http.Request, typed string
 		typed = ""
 	}
 	if id := chat.ID(r.FormValue("chat")); id != "" {
-		v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: 1})
+		v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: 1, Gaps: true})
 		if err != nil {
 			gate.WriteError(w, r, err)
 			return

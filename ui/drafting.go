@@ -108,6 +108,7 @@ func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
 	c := v.Chat
 	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
 		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
+	d.Closed = v.Damaged != nil
 	d.Plan, d.CanPlan = c.Mode() == chat.ModePlan, c.AgentType != chat.AgentExplore && !c.Archived
 	for _, q := range v.Queue {
 		d.Queue = append(d.Queue, queuedView(q))
@@ -127,6 +128,9 @@ func phaseView(v engine.View) view.Phase {
 	case chat.Interrupting:
 		return view.Phase{Icon: "i-run", Name: "Stopping", Text: "the model server notices at the next token"}
 	case chat.RequiresAction:
+		if v.Damaged != nil {
+			return view.Phase{}
+		}
 		if !v.Chat.OpenCards() && v.Chat.OpenClientCalls() {
 			return view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for the program that made this chat"}
 		}

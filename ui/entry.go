@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"math"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -25,6 +26,11 @@ type transcript struct {
 	// attached are the Chat's files by id, model the name of its present model.
 	attached map[string]engine.File
 	model    string
+	// gaps are the places where something cannot be read, oldest first; damaged says that there are any in the Chat.
+	gaps    []engine.Gap
+	damaged bool
+	// whole is the last Message where a fork of a damaged Chat can end.
+	whole chat.MessageID
 }
 
 // result is where a Call's Result stands.
@@ -50,6 +56,9 @@ func (s *Site) transcript(v engine.View, now time.Time) *transcript {
 			}
 		}
 	}
+	if v.Damaged != nil {
+		t.gaps, t.damaged, t.whole = v.Damaged.Gaps, true, v.Damaged.Last
+	}
 	for _, o := range v.Chat.Outstanding {
 		t.open[o.Call.ID] = o
 	}
@@ -65,10 +74,21 @@ func (t *transcript) entries(msgs []*chat.Message, last bool) []view.Entry {
 	closeTurn := func() {
 		if n := len(out); n > 0 && out[n-1].Step != nil && len(turn) > 0 {
 			out[n-1].Step.Meta = facts(turn)
+			if t.damaged && turn[len(turn)-1].ID > t.whole {
+				out[n-1].Step.Meta.Last = 0
+			}
 		}
 		turn = nil
 	}
+	gaps := t.gaps
+	closeGaps := func(upTo chat.MessageID) {
+		for ; len(gaps) > 0 && gaps[0].At <= upTo; gaps = gaps[1:] {
+			closeTurn()
+			out = append(out, view.Entry{Mark: &view.Mark{ID: int64(gaps[0].At), Icon: "i-alert", Gap: true, Text: "Something is missing here: it cannot be read"}})
+		}
+	}
 	for _, m := range msgs {
+		closeGaps(m.ID)
 		switch {
 		case m.Boundary == chat.BoundaryClear:
 			closeTurn()
@@ -91,6 +111,7 @@ func (t *transcript) entries(msgs []*chat.Message, last bool) []view.Entry {
 			out = append(out, view.Entry{Step: step})
 		}
 	}
+	closeGaps(math.MaxInt64)
 	if last && t.chat.State.AtRest() {
 		closeTurn()
 	}
@@ -100,7 +121,7 @@ func (t *transcript) entries(msgs []*chat.Message, last bool) []view.Entry {
 func (t *transcript) ask(m *chat.Message) *view.Ask {
 	at := clock(m.CreatedAt)
 	a := &view.Ask{ID: int64(m.ID), Text: chat.PlainText(m.Content), Day: dayOf(at, t.now), Time: at.Format("15:04"), ISO: at.Format(time.RFC3339),
-		ChatID: string(t.chat.ID), Restore: t.files[m.ID]}
+		ChatID: string(t.chat.ID), Restore: t.files[m.ID], Fixed: t.damaged}
 	for i := range m.Content {
 		p := &m.Content[i]
 		if p.Type == chat.PartFile {
@@ -217,6 +238,10 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 	}
 	if o, open := t.open[p.CallID]; open && !done {
 		row.State, row.Out = view.RowWaits, "waits for you"
+		if t.damaged {
+			row.State, row.Out = view.RowSkipped, "cannot be answered any more"
+			return row
+		}
 		if o.Decision != "" {
 			row.State, row.Out = view.RowRunning, view.Answered(o.Answer)
 			return row

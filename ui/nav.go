@@ -87,7 +87,7 @@ func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat
 		case now.Sub(at) < 7*24*time.Hour:
 			name = "This week"
 		}
-		row := chatRow(c, now)
+		row := listedRow(list, c, now)
 		row.Here, row.Unread = c.ID == here, list.Unread[c.ID] && c.ID != here
 		add(name, row)
 		for _, child := range childRows(families[c.ID], c.ID == here, here, now) {
@@ -95,6 +95,20 @@ func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat
 		}
 	}
 	return out
+}
+
+// listedRow is the row of a Chat that says whether it can be read.
+func listedRow(list engine.ListOutput, c *chat.Chat, now time.Time) view.ChatRow {
+	row := chatRow(c, now)
+	if !list.Damaged[c.ID] {
+		return row
+	}
+	row.State, row.Summary = view.ChatDamaged, "A part of it cannot be read"
+	if c.LastError != nil && c.LastError.Kind == chat.KindStoreDamaged {
+		// Of this one nothing is known but that it is there.
+		row.Title, row.Summary, row.When = "Damaged chat", c.LastError.Message, ""
+	}
+	return row
 }
 
 func chatRow(c *chat.Chat, now time.Time) view.ChatRow {

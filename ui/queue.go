@@ -62,7 +62,7 @@ func (s *Site) deleteQueued(w http.ResponseWriter, r *http.Request) {
 // waiting reads the queued Message of the address.
 func (s *Site) waiting(r *http.Request) (*chat.QueuedMessage, error) {
 	in := queued(r)
-	v, err := s.chats.View(r.Context(), gate.Principal(r.Context()), engine.ViewInput{ChatID: in.ChatID, Limit: 1})
+	v, err := s.chats.View(r.Context(), gate.Principal(r.Context()), engine.ViewInput{ChatID: in.ChatID, Limit: 1, Gaps: true})
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (s *Site) chatStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer spaces.Stop()
-	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages})
+	v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: pageMessages, Gaps: true})
 	if err != nil {
 		endStream(w, r, err)
 		return
@@ -177,12 +177,12 @@ func (c *chatReader) list(ctx context.Context) error {
 
 // next reads the Chat and sends what is new: the Draft's growth alone, or everything that a commit changed.
 func (c *chatReader) next(ctx context.Context) error {
-	v, err := c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, After: c.last, Following: true})
+	v, err := c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, After: c.last, Following: true, Gaps: true})
 	if err != nil {
 		return err
 	}
 	if v.Chat.Version != c.version {
-		if v, err = c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, Limit: pageMessages}); err != nil {
+		if v, err = c.s.chats.View(ctx, c.p, engine.ViewInput{ChatID: c.id, Limit: pageMessages, Gaps: true}); err != nil {
 			return err
 		}
 		if v.Chat.State.AtRest() {
@@ -221,7 +221,8 @@ func (c *chatReader) whole(ctx context.Context, v engine.View) error {
 	draft := draftView(v)
 	from := after(entries, c.prev)
 	patches := []patch{}
-	if from < 0 || c.draft == 0 || c.epoch != 0 && c.epoch != v.Chat.HistoryEpoch {
+	// What a page still shows of a Chat that was damaged since may be what cannot be read any more.
+	if from < 0 || c.draft == 0 || c.epoch != 0 && c.epoch != v.Chat.HistoryEpoch || c.version == 0 && v.Damaged != nil {
 		all := append(entries, draftEntry(entries, draft))
 		patches = append(patches, patch{selector: "#log", mode: "inner", html: view.Entries(all)})
 	} else {
@@ -263,6 +264,9 @@ func entryID(e view.Entry) string {
 		return "m-" + strconv.FormatInt(e.Ask.ID, 10)
 	case e.Step != nil:
 		return "s-" + strconv.FormatInt(e.Step.N, 10)
+	}
+	if e.Mark.Gap {
+		return "g-" + strconv.FormatInt(e.Mark.ID, 10)
 	}
 	return "x-" + strconv.FormatInt(e.Mark.ID, 10)
 }

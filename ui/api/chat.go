@@ -81,7 +81,7 @@ func (a *API) createChat(q *request, in client.ChatCreate) (client.Chat, error) 
 
 func (a *API) getChat(q *request, _ none) (client.Chat, error) {
 	// The View has the Draft, which knows the phase; its page of Messages is as small as can be.
-	v, err := a.o.Chats.View(q.ctx(), q.who, engine.ViewInput{ChatID: q.chat(), Limit: 1})
+	v, err := a.o.Chats.View(q.ctx(), q.who, engine.ViewInput{ChatID: q.chat(), Limit: 1, Gaps: true})
 	if err != nil {
 		return client.Chat{}, err
 	}
@@ -207,7 +207,7 @@ func (a *API) phaseNow(q *request, c *chat.Chat) chat.Phase {
 	if c.State != chat.Running {
 		return phaseOf(c, nil, "")
 	}
-	v, err := a.o.Chats.View(q.ctx(), q.who, engine.ViewInput{ChatID: c.ID, Limit: 1})
+	v, err := a.o.Chats.View(q.ctx(), q.who, engine.ViewInput{ChatID: c.ID, Limit: 1, Gaps: true})
 	if err != nil || v.Chat.State != chat.Running {
 		return phaseOf(c, nil, "")
 	}

@@ -70,6 +70,7 @@ func (h *Handler) Pages() map[string]templ.Component {
 	return map[string]templ.Component{
 		"chat":            view.ChatDocument(chatPage(h.page("Retry the tide feed with backoff"))),
 		"chat-rest":       view.ChatDocument(restPage(h.page("Import the 2019 gauge archive"))),
+		"chat-damaged":    view.ChatDocument(damagedPage(h.page("Import the 2019 gauge archive"))),
 		"chat-empty":      view.NewChatDocument(newChat(h.page("New chat"), true)),
 		"chat-first":      view.NewChatDocument(newChat(h.page("New chat"), false)),
 		"login":           view.LoginDocument(view.LoginPage{Page: h.page("Sign in"), Host: "pier-box"}),

@@ -91,6 +91,18 @@ func restPage(p view.Page) view.ChatPage {
 	return c
 }
 
+func damagedPage(p view.Page) view.ChatPage {
+	c := restPage(p)
+	c.Chat.Damaged = true
+	c.Chat.Entries = append(c.Chat.Entries[:3:3],
+		view.Entry{Mark: &view.Mark{ID: 5, Icon: "i-alert", Text: "Something is missing here: it cannot be read", Gap: true}},
+		view.Entry{Ask: &view.Ask{ID: 6, ChatID: "4", Text: "And now in detail, with the code of the wait.", Time: "14:32", ISO: "2026-11-20T14:32:00Z", Fixed: true}},
+		view.Entry{Step: &view.Step{N: 7, ChatID: "4", Parts: []view.Part{prose(answer)}}})
+	c.Chat.Rest = view.Rest{ChatID: "4", Damaged: &view.Damaged{Reason: "the checksum does not fit", Fork: 4}}
+	c.Chat.Dock = view.Dock{ChatID: "4", Key: "k2", Closed: true, Models: modelOptions(), Spaces: spaceOptions(), Meter: meter()}
+	return c
+}
+
 func newChat(p view.Page, spaces bool) view.NewChatPage {
 	n := view.NewChatPage{Page: p, Nav: nav(""), Models: modelOptions(), Key: "k3", CanAdd: true}
 	if spaces {

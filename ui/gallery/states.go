@@ -32,6 +32,7 @@ func sections() []section {
 			view.MarkItem(view.Mark{ID: 1, Icon: "i-fold", Text: "Compacted: 23.1k to 3.8k tokens, 14:31"}),
 			view.MarkItem(view.Mark{ID: 2, Icon: "i-skip", Text: "Context cleared; the model starts fresh below"}),
 			view.MarkItem(view.Mark{ID: 3, Icon: "i-restore", Text: "Holdfast was restarted here"}),
+			view.MarkItem(view.Mark{ID: 4, Icon: "i-alert", Text: "Something is missing here: it cannot be read", Gap: true}),
 			view.OlderMark("1", true)}}}},
 		{"Errors, each with its next step", failures()},
 		{"Why a chat rests", rests()},
@@ -175,6 +176,8 @@ func rests() []specimen {
 	}
 	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}), view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", WithParent: true}),
 		view.RestNote(view.Rest{ChatID: "1", Warnings: []string{"The workspace's instructions and skills could not be read in time. This turn goes on without the newest ones."}}))
+	out = append(out, view.RestNote(view.Rest{ChatID: "1", Damaged: &view.Damaged{Reason: "the checksum does not fit", Fork: 12}}),
+		view.RestNote(view.Rest{ChatID: "1", Reason: "archived", Damaged: &view.Damaged{Reason: "the chain is broken between message 0 and this one"}}))
 	return []specimen{{"All reasons", "is-flat", out}}
 }
 
@@ -182,6 +185,7 @@ func lists() []specimen {
 	hit := []view.ChatRow{{ID: "1", Title: "Import tide tables of 2026", Summary: "… the tide tables of the pier …", When: "Mon", State: view.ChatDone, Query: "tide"}}
 	return []specimen{
 		{"Rows", "is-rail", []templ.Component{view.ChatsList(nav("1").List)}},
+		{"A damaged one", "is-rail", []templ.Component{view.ChatsList(view.ChatList{Groups: []view.ChatGroup{{Name: "Today", Rows: []view.ChatRow{{ID: "91", Title: "Import the 2019 gauge archive", Summary: "A part of it cannot be read", When: "14:31", State: view.ChatDamaged}}}}})}},
 		{"Empty", "is-rail", []templ.Component{view.ChatsList(view.ChatList{})}},
 		{"Failed", "is-rail", []templ.Component{view.ChatsList(view.ChatList{Problem: "The store was busy for 5 s. Nothing is lost."})}},
 		{"Loading", "is-rail", []templ.Component{view.ChatsLoading()}},
@@ -206,9 +210,11 @@ func composers() []specimen {
 	planning := base
 	planning.CanPlan, planning.Plan = true, true
 	planning.Phase = view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for you", Text: "answer the plan above, or write below"}
+	closed := base
+	closed.Closed, closed.Held, closed.Queue = true, true, busy.Queue[:1]
 	bare := view.Dock{ChatID: "1", Key: "k", Models: modelOptions()[:1]}
 	return []specimen{{"Ready", "is-bare", []templ.Component{view.ChatDock(base)}}, {"In plan mode", "is-bare", []templ.Component{view.ChatDock(planning)}}, {"Running, with a queue", "is-bare", []templ.Component{view.ChatDock(busy)}},
-		{"Editing what waits", "is-bare", []templ.Component{view.ChatDock(editing)}}, {"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
+		{"Editing what waits", "is-bare", []templ.Component{view.ChatDock(editing)}}, {"Held queue", "is-bare", []templ.Component{view.ChatDock(held)}}, {"Closed, since a part of the chat cannot be read", "is-bare", []templ.Component{view.ChatDock(closed)}}, {"Without a workspace, window unknown", "is-bare", []templ.Component{view.ChatDock(bare)}}}
 }
 
 func attachments() []specimen {

@@ -207,7 +207,15 @@ function tick(scope = document) {
 
 function hint() {
   const area = $('composer-text'), actions = $('actions')
-  if (area && actions) area.placeholder = area.dataset.hint || ('running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'Describe the next change')
+  if (!area || !actions) return
+  if (area.disabled) return
+  if ('closed' in actions.dataset) {
+    area.disabled = true
+    area.placeholder = 'A part of this chat cannot be read, so nothing can be added to it'
+    for (const b of $('composer').querySelectorAll('[data-act=attach], [data-act=name-file]')) b.remove()
+    return
+  }
+  area.placeholder = area.dataset.hint || ('running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'Describe the next change')
 }
 
 // Dialogs that ask. They resolve to what was pressed, '' for nothing.

@@ -22,6 +22,8 @@ type Chat struct {
 	// Untrusted: commands of the workspace ask first.
 	Untrusted bool
 	Archived  bool
+	// Damaged: a part cannot be read, so that nothing is added any more.
+	Damaged bool
 	// Done: the last Turn's answer was judged to be the end of the task.
 	Done   bool
 	Pinned bool
@@ -66,7 +68,9 @@ type Ask struct {
 	Files []Attached
 	// Restore is the number of files that can go back to before this Turn, 0 for none.
 	Restore int
-	ChatID  string
+	// Fixed: it cannot be written anew.
+	Fixed  bool
+	ChatID string
 }
 
 // Ref is a file or a range of lines that a person named. Source are the lines as they were then.
@@ -78,11 +82,12 @@ type Ref struct {
 	Source []text.SourceLine
 }
 
-// Mark is a rule across the transcript: compaction, clear, restart. Element id: x-ID.
+// Mark is a rule across the transcript: compaction, clear, restart. Element id: x-ID. A Gap is where something cannot be read: g-ID.
 type Mark struct {
 	ID   int64
 	Icon string
 	Text string
+	Gap  bool
 }
 
 // Step is an assistant Message with its Calls, or the Draft of one. Element id: s-N, the same before and after the commit, so that the commit
@@ -258,6 +263,14 @@ type Rest struct {
 	WithParent bool
 	// Warnings say what the Turn went on without.
 	Warnings []string
+	// Damaged says why the chat does not go on; nil where all of it can be read.
+	Damaged *Damaged
+}
+
+// Damaged is a chat of which a part cannot be read. Fork is the last message in front of that, where a copy can end; 0 for none.
+type Damaged struct {
+	Reason string
+	Fork   int64
 }
 
 // Failure is the error that ended a Turn. ID is found in the log.
@@ -278,8 +291,10 @@ type Dock struct {
 	// Held: the queue waits for a Retry or another Message.
 	Held    bool
 	Running bool
-	Models  []Option
-	Spaces  []Option
+	// Closed: no message can be written.
+	Closed bool
+	Models []Option
+	Spaces []Option
 	// Plan: the next turn plans only. CanPlan: that can be chosen.
 	Plan    bool
 	CanPlan bool

@@ -33,6 +33,9 @@ func meterBars(m Meter) []meterRect {
 
 // placeholder is the hint of the empty composer; app.js keeps it in step while the page lives.
 func placeholder(d Dock) string {
+	if d.Closed {
+		return "A part of this chat cannot be read, so nothing can be added to it"
+	}
 	if d.Running {
 		return "Add to the queue, or Ctrl Enter to interrupt"
 	}

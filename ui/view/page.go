@@ -48,6 +48,7 @@ const (
 	ChatDone    ChatState = "done"
 	ChatFailed  ChatState = "error"
 	ChatResting ChatState = "at rest"
+	ChatDamaged ChatState = "damaged"
 )
 
 // ChatRow is one Chat of the sidebar. Title, Summary and Labels are plain.

@@ -1,6 +1,9 @@
 package view
 
-import "holdfast/engine/chat"
+import (
+	"holdfast/engine/chat"
+	"holdfast/ui/text"
+)
 
 type action struct {
 	Label, Post, Href string
@@ -99,6 +102,22 @@ func restWords(r Rest) (title, body, action string) {
 		return "Archived", "You can read it and copy from it." + waits, "Bring back"
 	}
 	return "The chat rests", "Reason: " + r.Reason + "." + waits, "Continue"
+}
+
+// damagedWords say what happened, and what to do where no copy can be made.
+func damagedWords(d Damaged) string {
+	words := "What can be read is shown, and nothing is added any more. What was found: " + text.Plain(d.Reason) + "."
+	if d.Fork > 0 {
+		return words + " A fork goes on from the last message before the damage."
+	}
+	return words + " There is no message before it to go on from: restore the newest backup, or read what is left with “holdfast export --salvage”."
+}
+
+func markPrefix(m Mark) string {
+	if m.Gap {
+		return "g-"
+	}
+	return "x-"
 }
 
 func workspaceTitle(c Chat) string {
