@@ -363,6 +363,7 @@ func (h *house) serve(ctx context.Context, o serveOptions, lock *kv.DirLock, std
 	var kept sync.WaitGroup
 	defer kept.Wait()
 	kept.Go(func() { h.keeper.run(base) })
+	kept.Go(func() { newRest().run(base) })
 	o.live.taken = func(ctx context.Context, hosts []string) error {
 		g.SetHosts(hosts)
 		return o.reach.turns.room.Retell(ctx)
