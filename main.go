@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return printHelp(args[0], stdout)
 		}
 	}
-	return cli.Run(ctx, command, args, cli.IO{In: stdin, Out: stdout, Err: stderr, Salvage: salvage, Doctor: examine})
+	return cli.Run(ctx, command, args, cli.IO{In: stdin, Out: stdout, Err: stderr, Salvage: salvage, Doctor: examine, Compact: compact, Bundle: bundled})
 }
 
 func printVersion(args []string, stdout io.Writer) error {

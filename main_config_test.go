@@ -117,19 +117,19 @@ func TestCheck1FlagVariableFileDefault(t *testing.T) {
 		"HOLDFAST_OLLAMA": "http://variable:2", "HOLDFAST_LOG_LEVEL": "error", "HOLDFAST_ACQUIRE_BATCH": "2", "HOLDFAST_OFFLINE": "1", "HOLDFAST_LOCAL_WORKSPACES": "on", "OLLAMA_HOST": "last:9"} {
 		t.Setenv(name, value)
 	}
-	expect("flags", settings{"/flag", "http://flag:1", list{"127.0.0.1:1"}, list{"flag:1"}, 2, false, logOptions{"debug", "text"}}, "--data", "/flag",
+	expect("flags", settings{"/flag", "http://flag:1", list{"127.0.0.1:1"}, list{"flag:1"}, 2, false, logOptions{level: "debug", format: "text"}}, "--data", "/flag",
 		"--ollama", "http://flag:1", "--listen", "127.0.0.1:1", "--host", "flag:1", "--log-level", "debug", "--log-format", "text", "--offline")
 	if want := "data flag, listen flag, hosts flag, model_server.url flag, agents.listen default, outbound flag, local_workspaces variable, engine.acquire_batch variable, log.level flag, log.format flag, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
-	expect("variables", settings{"/variable", "http://variable:2", list{"127.0.0.1:2", "127.0.0.1:22"}, list{"variable:2"}, 2, false, logOptions{"error", "json"}})
+	expect("variables", settings{"/variable", "http://variable:2", list{"127.0.0.1:2", "127.0.0.1:22"}, list{"variable:2"}, 2, false, logOptions{level: "error", format: "json"}})
 	if want := "data variable, listen variable, hosts variable, model_server.url variable, agents.listen default, outbound variable, local_workspaces variable, engine.acquire_batch variable, log.level variable, log.format file, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
 	for _, name := range configVariables {
 		t.Setenv(name, "")
 	}
-	expect("file", settings{"/file", "http://file:3", list{"127.0.0.1:3", "[::1]:3"}, list{"file:3"}, 3, true, logOptions{"warn", "json"}})
+	expect("file", settings{"/file", "http://file:3", list{"127.0.0.1:3", "[::1]:3"}, list{"file:3"}, 3, true, logOptions{level: "warn", format: "json"}})
 	if want := "data file, listen file, hosts file, model_server.url file, agents.listen default, outbound file, local_workspaces file, engine.acquire_batch file, log.level file, log.format file, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
@@ -137,12 +137,12 @@ func TestCheck1FlagVariableFileDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(home, ".local", "share", "holdfast")
-	expect("defaults", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 0, false, logOptions{"info", "auto"}})
+	expect("defaults", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 0, false, logOptions{level: "info", format: "auto"}})
 	if want := "data default, listen default, hosts default, model_server.url variable, agents.listen default, outbound page, local_workspaces default, engine.acquire_batch default, log.level default, log.format default, "; sources != want {
 		t.Errorf("the sources are %s", sources)
 	}
 	t.Setenv("HOLDFAST_ACQUIRE_BATCH", "0")
-	expect("clamped", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 1, false, logOptions{"info", "auto"}})
+	expect("clamped", settings{data, "last:9", list{"127.0.0.1:8420"}, nil, 1, false, logOptions{level: "info", format: "auto"}})
 	t.Setenv("HOLDFAST_ACQUIRE_BATCH", "many")
 	if _, err := parseServe(nil, io.Discard); exitCode(err) != cli.CodeUsage {
 		t.Errorf("HOLDFAST_ACQUIRE_BATCH=many: %v", err)

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +26,8 @@ import (
 // doctor looks at an appliance: at the one that runs in this process, else at its data directory.
 type doctor struct {
 	data string
+	// newest is when a chat last changed, the zero time when that is not known.
+	newest time.Time
 	// running are the parts of the appliance of this process, nil without one.
 	running *doctorParts
 }
@@ -34,6 +35,8 @@ type doctor struct {
 // doctorParts are what a running appliance can be asked.
 type doctorParts struct {
 	server    chat.ModelServer
+	store     *kv.Store
+	started   time.Time
 	agents    *agent.Room
 	outbound  *outbound.Room
 	audit     *audit.Room
@@ -51,7 +54,8 @@ func examine(ctx context.Context, data string, deep bool) (client.Doctor, error)
 		return out, err
 	}
 	d := doctor{data: data}
-	lines := append(d.closedStore(ctx, deep), d.look(ctx, deep)...)
+	lines := d.closedStore(ctx, deep)
+	lines = append(lines, d.look(ctx, deep)...)
 	if lock != nil {
 		err = lock.Close()
 	} else {
@@ -64,9 +68,10 @@ func examine(ctx context.Context, data string, deep bool) (client.Doctor, error)
 }
 
 // closedStore looks at a store that nobody has open.
-func (d doctor) closedStore(ctx context.Context, deep bool) []health.Line {
+func (d *doctor) closedStore(ctx context.Context, deep bool) []health.Line {
 	store := health.Line{Name: "store", State: health.Well}
 	found, err := kv.Examine(ctx, d.data, deep)
+	d.newest = found.Newest
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		store.State, store.Found = health.Skipped, "there is none yet"
@@ -88,8 +93,9 @@ func (d doctor) closedStore(ctx context.Context, deep bool) []health.Line {
 
 // look goes through all but the store, in the order of the list.
 func (d doctor) look(ctx context.Context, deep bool) []health.Line {
-	out := []health.Line{d.directory(), d.key()}
-	out = append(out, d.addresses(), d.modelServer(ctx), d.ollama(), d.agents(ctx), d.sandbox(ctx))
+	out := []health.Line{d.directory(), mountLine(d.data), d.key(), d.clock(ctx), d.addresses(), d.certificates()}
+	out = append(out, d.modelLines(ctx)...)
+	out = append(out, d.ollama(), d.agents(ctx), d.sandbox(ctx), landlockLine())
 	out = append(out, machineLines()...)
 	return append(out, d.service(), d.outbound(ctx), program("git", "--version"), program("bash", "--version"), d.chain(ctx, deep),
 		health.Line{Name: "backups", State: health.Skipped, Found: "this version makes none", Do: "Copy the data directory while the appliance is stopped."})
@@ -138,57 +144,6 @@ func (d doctor) addresses() health.Line {
 	}
 	// Browsers are served on loopback alone, which the start enforces.
 	return health.Line{Name: "addresses", State: health.Well, Found: strings.Join(d.running.addresses, ", ") + ", for this machine alone"}
-}
-
-// oldestServer is the oldest version of the model server that is known to work.
-const oldestServer = "0.17.1"
-
-func (d doctor) modelServer(ctx context.Context) health.Line {
-	if d.running == nil {
-		return notRunning("model server")
-	}
-	s := d.running.server.Status(ctx)
-	l := health.Line{Name: "model server", State: health.Well, Found: fmt.Sprintf("%s, version %s, %d models loaded", s.URL, s.Version, len(s.Loaded))}
-	switch {
-	case !s.Reachable:
-		l.State, l.Found, l.Do = health.Failed, s.Problem, "The Models page has its address."
-	case older(s.Version, oldestServer):
-		l.State, l.Do = health.Warning, "It is older than "+oldestServer+": update it."
-	case s.Problem != "":
-		l.State, l.Found = health.Warning, s.Problem
-	}
-	return l
-}
-
-// older compares versions of three numbers; one that has another form is not judged.
-func older(a, b string) bool {
-	x, okA := numbers(a)
-	y, okB := numbers(b)
-	if !okA || !okB {
-		return false
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			return x[i] < y[i]
-		}
-	}
-	return false
-}
-
-func numbers(version string) (out [3]int, ok bool) {
-	version, _, _ = strings.Cut(version, "-")
-	parts := strings.Split(version, ".")
-	if len(parts) != len(out) {
-		return out, false
-	}
-	for i, p := range parts {
-		n, err := strconv.Atoi(p)
-		if err != nil {
-			return out, false
-		}
-		out[i] = n
-	}
-	return out, true
 }
 
 func (d doctor) ollama() health.Line {

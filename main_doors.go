@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/file"
 	"holdfast/engine/health"
 	"holdfast/engine/mcp"
+	"holdfast/engine/metric"
 	"holdfast/engine/model"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
@@ -31,8 +32,10 @@ import (
 
 // stock is what small rooms are made of.
 type stock struct {
-	store *kv.Store
-	keys  *seal.Room
+	store   *kv.Store
+	keys    *seal.Room
+	metrics *metric.Registry
+	hidden  *seal.Filter
 }
 
 // rooms are those whose commands people and programs give, each through its guarded form.
@@ -60,8 +63,9 @@ type outside struct {
 // doctor is the room of health, which looks at the rest of the house, too.
 func (r rooms) doctor(o serveOptions, address string) *health.Room {
 	room := health.New(r.store)
-	parts := doctorParts{server: o.live.server, agents: r.agents, outbound: r.outside.outbound, audit: audit.New(r.store, o.live.log), addresses: []string{address}}
+	parts := doctorParts{server: o.live.server, store: r.store, started: time.Now(), agents: r.agents, outbound: r.outside.outbound, audit: audit.New(r.store, o.live.log), addresses: []string{address}}
 	room.Look(doctor{data: o.data, running: &parts}.look)
+	room.Pack(packer{data: o.data, settings: o.live.all, kept: o.log.tail, metrics: r.metrics, hidden: r.hidden}.pack)
 	return room
 }
 

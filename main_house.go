@@ -122,7 +122,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	h := &house{keeper: &keeper{store: store, audit: audit.New(store, log), log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, ended: func() error { told.Close(); return demo.Close() }, agents: door, metrics: metrics,
 		log: log}
 	inside := rooms{
-		stock:    stock{store, seal.NewRoom(hidden.key, o.data, store)},
+		stock:    stock{store, seal.NewRoom(hidden.key, o.data, store), metrics, hidden.known},
 		engine:   eng,
 		account:  accounts,
 		models:   models,

@@ -36,6 +36,10 @@ func newLogger(o logOptions, level *slog.LevelVar, w io.Writer, crashDir string)
 		return nil, fmt.Errorf("--log-level: %w", err)
 	}
 	level.Set(l)
+	out := w
+	if o.tail != nil {
+		out = io.MultiWriter(w, o.tail)
+	}
 	lines := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return shorten(a) }}
 	var h slog.Handler
 	switch {
@@ -46,11 +50,11 @@ func newLogger(o logOptions, level *slog.LevelVar, w io.Writer, crashDir string)
 			}
 			return shorten(a)
 		}
-		h = slog.NewTextHandler(w, lines)
+		h = slog.NewTextHandler(out, lines)
 	case o.format == "auto" && isJournal(w, os.Getenv("JOURNAL_STREAM")):
-		h = newJournal(w, lines)
+		h = newJournal(out, lines)
 	case o.format == "auto", o.format == "json":
-		h = slog.NewJSONHandler(w, lines)
+		h = slog.NewJSONHandler(out, lines)
 	default:
 		return nil, fmt.Errorf("--log-format %q: it must be auto, text or json", o.format)
 	}

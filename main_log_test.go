@@ -36,7 +36,7 @@ func TestJournalLinesHaveTheirPriority(t *testing.T) {
 
 func TestLongAttributesAreCut(t *testing.T) {
 	var out bytes.Buffer
-	log, err := newLogger(logOptions{"info", "json"}, new(slog.LevelVar), &out, t.TempDir())
+	log, err := newLogger(logOptions{level: "info", format: "json"}, new(slog.LevelVar), &out, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestLongAttributesAreCut(t *testing.T) {
 func TestStackBecomesACrashFile(t *testing.T) {
 	var out bytes.Buffer
 	dir := filepath.Join(t.TempDir(), "crash")
-	log, err := newLogger(logOptions{"info", "json"}, new(slog.LevelVar), &out, dir)
+	log, err := newLogger(logOptions{level: "info", format: "json"}, new(slog.LevelVar), &out, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestStackStaysInTheLineWhenNoFileCanBeMade(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log, err := newLogger(logOptions{"info", "json"}, new(slog.LevelVar), &out, dir)
+	log, err := newLogger(logOptions{level: "info", format: "json"}, new(slog.LevelVar), &out, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,8 +68,11 @@ type reachOptions struct {
 	beside bool
 }
 
-// logOptions are level and format of the log.
-type logOptions struct{ level, format string }
+// logOptions are level and format of the log; tail, unless nil, keeps its last lines.
+type logOptions struct {
+	level, format string
+	tail          *logTail
+}
 
 // developOptions serve the gallery, and static files from a directory.
 type developOptions struct {
@@ -193,7 +196,7 @@ func (o *serveOptions) fill(file config) error {
 	default:
 		return &cli.Exit{Code: cli.CodeUsage, Message: fmt.Sprintf("HOLDFAST_LOCAL_WORKSPACES must be on or off, got %q", v)}
 	}
-	o.log = logOptions{level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
+	o.log = logOptions{tail: o.log.tail, level: firstOf(o.log.level, file.log.level, "info"), format: firstOf(o.log.format, file.log.format, "auto")}
 	o.bounds.AcquireBatch = file.acquireBatch
 	if v := os.Getenv("HOLDFAST_ACQUIRE_BATCH"); v != "" {
 		n, err := strconv.Atoi(v)
@@ -256,6 +259,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 		debug.SetGCPercent(gcPercent)
 	}
 	crashes := filepath.Join(o.data, "crash")
+	o.log.tail = new(logTail)
 	log, err := newLogger(o.log, &o.live.level, stderr, crashes)
 	if err != nil {
 		return &cli.Exit{Code: cli.CodeUsage, Message: err.Error()}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"holdfast/engine/chat"
 )
@@ -208,6 +209,26 @@ func (x *Tx) ChatStates() (map[chat.State]int, error) {
 		return true, err
 	})
 	return out, err
+}
+
+// NewestChange is when a Chat last changed, the zero time where there is none. Damaged records are passed over.
+func (x *Tx) NewestChange() (time.Time, error) {
+	var newest uint64
+	err := x.t.scan(bChat, nil, nil, func(r row) (bool, error) {
+		rec, err := decodeRecord(bChat, r.key, r.value)
+		if errors.Is(err, ErrDamaged) {
+			return true, nil
+		}
+		if err == nil {
+			newest = max(newest, binary.BigEndian.Uint64(rec.head[updatedAt:]))
+		}
+		return true, err
+	})
+	if newest == 0 || err != nil {
+		return time.Time{}, err
+	}
+	// The sign bit is flipped, so that times sort.
+	return time.Unix(0, int64(newest^1<<63)), nil
 }
 
 // OwnedChats lists up to limit of a person's Chats, archived ones and children included, by id behind after. Damaged records are counted

@@ -42,6 +42,8 @@ func runChild(task string) error {
 		return childWrites(argument)
 	case "create":
 		return childCreates(argument)
+	case "compact":
+		return childCompacts(argument)
 	case "purge":
 		return childPurges()
 	case "lock":

@@ -19,6 +19,8 @@ type Examination struct {
 	Clean bool
 	// Size is the database file's, in bytes.
 	Size int64
+	// Newest is when a Chat last changed, the zero time where there is none.
+	Newest time.Time
 	// Damages are those that a deep look found.
 	Damages []Damage
 }
@@ -49,7 +51,14 @@ func Examine(ctx context.Context, dir string, deep bool) (out Examination, err e
 	log := slog.New(slog.DiscardHandler)
 	s := &Store{dir: dir, log: log, now: time.Now, db: db, files: newFiles(dir, time.Now), gauges: newGauges(nil), damages: newDamages(log)}
 	m, err := s.readMeta()
-	if out.Schema, out.Clean = m.Schema, m.Clean; err != nil || !deep {
+	if out.Schema, out.Clean = m.Schema, m.Clean; err != nil {
+		return out, err
+	}
+	err = s.view(func(tx *Tx) error {
+		out.Newest, err = tx.NewestChange()
+		return err
+	})
+	if err != nil || !deep {
 		return out, err
 	}
 	out.Damages, err = s.finishCheck(ctx, db, checkStructure(db), true)

@@ -45,6 +45,8 @@ type Options struct {
 	Committed func(functions int, took time.Duration)
 	// Version is written to meta.created_by when the store is made.
 	Version string
+	// CompactAbove is the size from which on Open compacts a database whose pages are over half free; 0 is 256 MiB.
+	CompactAbove int64
 }
 
 // Store is the open store of one data directory. It is safe for concurrent use. One process has one at a time: hold the directory's
@@ -123,6 +125,7 @@ func open(ctx context.Context, dir string, o Options, f faults) (*Store, error) 
 	if err := prepare(dir, o, f); err != nil {
 		return nil, readOnlyError(err)
 	}
+	compactAtStart(ctx, dir, o, f)
 	db, err := openBolt(filepath.Join(dir, fileName), o.MaxBytes)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ var commands = map[rule]map[string]string{
 		"agent":    "List Watch",
 		"account":  "ListUsers GetUser",
 		"audit":    "List Check",
-		"health":   "Doctor Report",
+		"health":   "Bundle Doctor Report",
 		"outbound": "Report",
 		"usage":    "Overall Users",
 		"mcp":      "Tools",

@@ -232,6 +232,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		form("GET /usage", s.usagePage),
 		form("GET /usage/export", s.exportUsage),
 		user("GET /system", s.systemPage),
+		user("GET /system/doctor", s.doctor),
 		user("POST /system/run-log", s.setRunLog),
 		user("POST /system/secrets/rotate", s.rotateKey),
 		user("POST /usage/limits", s.setLimits),

@@ -32,4 +32,7 @@ func (r *Running) Reap() error { return nil }
 // Child refuses.
 func Child() error { return errNoSandbox }
 
+// Landlock is 0: there is none here.
+func Landlock() int { return 0 }
+
 func memory() int64 { return 0 }

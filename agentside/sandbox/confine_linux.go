@@ -25,6 +25,9 @@ func landlockABI() int {
 	return version
 }
 
+// Landlock is the version of the kernel's Landlock, 0 when it has none.
+func Landlock() int { return landlockABI() }
+
 // confine takes from this thread, and what it starts, all that the order does not leave. The thread cannot get it back.
 func confine(o *order) error {
 	// Whoever looks for memory takes a command before anything of the person's.

@@ -60,7 +60,7 @@ func storeLine(r Report, deep bool) Line {
 	if deep {
 		read = "every record was read"
 	}
-	l := Line{Name: "store", State: Well, Found: fmt.Sprintf("takes writes; %s, %s unused; %s", size(r.Size), size(r.Unused), read)}
+	l := Line{Name: "store", State: Well, Found: fmt.Sprintf("takes writes; %s, %s unused; %s", Size(r.Size), Size(r.Unused), read)}
 	switch {
 	case len(r.Damages) > 0:
 		d := r.Damages[0]
@@ -77,13 +77,13 @@ func diskLine(r Report) Line {
 	case r.Total < 0:
 		return Line{Name: "disk", State: Skipped, Found: "the file system of the data directory does not say how full it is"}
 	case r.Low:
-		return Line{Name: "disk", State: Failed, Found: size(r.Free) + " free of " + size(r.Total), Do: "Free some space: new turns are refused."}
+		return Line{Name: "disk", State: Failed, Found: Size(r.Free) + " free of " + Size(r.Total), Do: "Free some space: new turns are refused."}
 	}
-	return Line{Name: "disk", State: Well, Found: size(r.Free) + " free of " + size(r.Total)}
+	return Line{Name: "disk", State: Well, Found: Size(r.Free) + " free of " + Size(r.Total)}
 }
 
-// size says a number of bytes for people.
-func size(n int64) string {
+// Size says a number of bytes for people.
+func Size(n int64) string {
 	units := []string{"bytes", "KB", "MB", "GB", "TB"}
 	f, i := float64(n), 0
 	for f >= 1000 && i < len(units)-1 {

@@ -20,6 +20,11 @@ func NewGuarded(room *Room, guard *account.Guard) *Guarded {
 	return &Guarded{room: room, guard: guard}
 }
 
+// Bundle is Room.Bundle under policyBundle.
+func (g *Guarded) Bundle(ctx context.Context, p chat.Principal, in BundleInput) (BundleOutput, error) {
+	return account.Run(ctx, g.guard, "health.Bundle", policyBundle, p, in, g.room.Bundle)
+}
+
 // Doctor is Room.Doctor under policyDoctor.
 func (g *Guarded) Doctor(ctx context.Context, p chat.Principal, in DoctorInput) (DoctorOutput, error) {
 	return account.Run(ctx, g.guard, "health.Doctor", policyDoctor, p, in, g.room.Doctor)

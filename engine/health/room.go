@@ -12,6 +12,8 @@ type Room struct {
 	store *kv.Store
 	// look may be nil.
 	look func(ctx context.Context, deep bool) []Line
+	// pack may be nil.
+	pack func(ctx context.Context, found []Line) []File
 }
 
 // New gives the Room over store.

@@ -15,6 +15,10 @@ type IO struct {
 	Salvage func(ctx context.Context, s Salvage, out io.Writer) error
 	// Doctor looks at a data directory that no appliance has open; nil is none.
 	Doctor func(ctx context.Context, data string, deep bool) (client.Doctor, error)
+	// Compact writes the store of a data directory that no appliance has open without its free pages; nil refuses.
+	Compact func(ctx context.Context, data string, out io.Writer) error
+	// Bundle is what there is of a support bundle where no appliance runs; nil is nothing.
+	Bundle func(ctx context.Context, data string) (client.Bundle, error)
 }
 
 // usageText is what help prints.
@@ -33,7 +37,9 @@ const usageText = `Holdfast is an appliance on which people run coding agents wi
   holdfast context list|show|add|remove|refresh [PATH...] [flags]
                                     what an agent reads beside its files, or with
                                     --workspace the appliance in a workspace
-  holdfast doctor [flags]           look at store, disk, model server, sandbox and limits
+  holdfast doctor [flags]           look at store, disk, model server, sandbox and limits;
+                                    with --bundle FILE for support, with --compact make the
+                                    store smaller
   holdfast mcp [flags]              an MCP server on standard input and output, for other programs
   holdfast service install|uninstall [--agent] [--user] [--dry-run]
                                     systemd units

@@ -40,9 +40,20 @@ func systems() []specimen {
 			Next: "Free some space on the file system of /var/lib/holdfast; writing goes on by itself, and nothing that was accepted is lost.", Figures: figures,
 			Damages: []view.DamageRow{{What: "message 1204 of chat 01932f5e-7c3a-7cc1-9a51-2f6f1c0d8e11", Href: "/gallery/", Reason: "the checksum does not fit", Next: "This chat can only be read up to there, others go on."},
 				{What: "term 00a1", Reason: "the record is cut", Next: "Only the search is affected; it is made anew."}}})}},
+		{"Looked at", "", []templ.Component{view.DoctorLater("/gallery/row/none"), view.DoctorSection(doctorList()), view.DoctorSection(view.DoctorList{Problem: "The store cannot be read."})}},
 		{"Run log on, off", "", []templ.Component{view.RunLogSection(view.RunLogForm{On: true}), view.RunLogSection(view.RunLogForm{})}},
 		{"Secrets: sealed anew, refused", "", []templ.Component{view.SecretsSection(view.SecretsForm{Done: "3 secrets"}), view.SecretsSection(view.SecretsForm{Problem: "The key comes from the service manager."})}},
 	}
+}
+
+// doctorList has a line of every state.
+func doctorList() view.DoctorList {
+	return view.DoctorList{Sum: "2 ok, 1 warning, 1 failed, 1 skipped: at those nobody could look.", Rows: []view.DoctorRow{
+		{Name: "mount", State: "failed", Found: "ext4 at /var/lib/holdfast, read-only", Do: "Mount it for writing, after a look at the log of the kernel: it does this by itself after errors of the disk."},
+		{Name: "inotify", State: "warning", Found: "8192 watches, 128 instances", Do: "Large workspaces need more: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512"},
+		{Name: "store", State: "ok", Found: "takes writes; 212.4 MB, 18.0 MB unused; records are read one chat a minute"},
+		{Name: "model server", State: "ok", Found: "http://127.0.0.1:11434, version 0.17.4, 2 models loaded"},
+		{Name: "GPU", State: "skipped", Found: "NVIDIA GeForce RTX 4090, driver 550.54.14; no model is loaded, so that nobody can tell whether the model server uses it"}}}
 }
 
 // turnLog is the run log of a chat with a finished, a failed and a cut turn.
