@@ -92,8 +92,8 @@ func loopback(printed string) bool {
 	case len(b) == 4:
 		return b[3] == 127
 	case len(b) == 16:
-		v6 := bytes.Equal(b[:12], make([]byte, 12)) && bytes.Equal(b[12:], []byte{0, 0, 0, 1})
-		mapped := bytes.Equal(b[:8], make([]byte, 8)) && bytes.Equal(b[8:12], []byte{0, 0, 0xff, 0xff}) && b[15] == 127
+		v6 := bytes.Equal(b[:12], make([]byte, 12)) && bytes.Equal(b[12:], []byte{1, 0, 0, 0})
+		mapped := bytes.Equal(b[:8], make([]byte, 8)) && bytes.Equal(b[8:12], []byte{0xff, 0xff, 0, 0}) && b[15] == 127
 		return v6 || mapped
 	}
 	return false

@@ -31,6 +31,12 @@ func TestDoctorIsForAdmins(t *testing.T) {
 	}
 	_, token := a.AddUser(t, "other", chat.UserMember)
 	var refused *chat.Error
+	if _, err := a.As(t, token).Bundle(t.Context()); !errors.As(err, &refused) || refused.Kind != chat.KindForbidden {
+		t.Errorf("the bundle of a member: %v", err)
+	}
+	if _, err := a.Client.Bundle(t.Context()); err != nil {
+		t.Errorf("the bundle of an admin: %v", err)
+	}
 	if _, err := a.As(t, token).Doctor(t.Context(), false); !errors.As(err, &refused) || refused.Kind != chat.KindForbidden {
 		t.Errorf("a member: %v", err)
 	}

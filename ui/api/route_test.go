@@ -57,6 +57,7 @@ func TestEveryRouteIsAsTheDocumentSays(t *testing.T) {
 	take(step{name: "system", method: "GET", path: "/system", status: 200, has: []string{`"state":"ok"`, `"version":"test"`}})
 	take(step{name: "health", method: "GET", path: "/system/health", status: 200, has: []string{`"state":"ok"`, `"damages":[]`, `"disk_free_bytes":`}})
 	take(step{name: "doctor", method: "GET", path: "/system/doctor", status: 200, has: []string{`"name":"store"`, `"state":"ok"`}})
+	take(step{name: "bundle", method: "GET", path: "/system/bundle", status: 200})
 	take(step{name: "doctor odd", method: "GET", path: "/system/doctor?deep=much", status: 400, has: []string{`"field":"deep"`}})
 	take(step{name: "users", method: "GET", path: "/users", status: 200, has: []string{`"owner"`}})
 	checkAudit(take)

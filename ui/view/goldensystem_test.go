@@ -7,7 +7,7 @@ import (
 )
 
 func goldenSystem(hostile string) templ.Component {
-	return templ.Join(SystemHealth(SystemPage{Path: "/d", Figures: []RunFact{{Name: "Database", Value: "1 MB"}}}), SystemHealth(SystemPage{Problem: hostile, Next: "Free some space.", Damages: []DamageRow{{What: hostile, Href: "/chats/c", Reason: hostile, Next: "Restore."}}}), DoctorLater("/system/doctor"), DoctorSection(DoctorList{Problem: hostile}), DoctorSection(DoctorList{Sum: "1 ok", Rows: []DoctorRow{{hostile, "ok", hostile, hostile}, {hostile, "warning", hostile, hostile}, {hostile, "failed", hostile, ""}, {hostile, "skipped", hostile, ""}}}),
+	return templ.Join(SystemHealth(SystemPage{Path: "/d", Figures: []RunFact{{Name: "Database", Value: "1 MB"}}}), SystemHealth(SystemPage{Problem: hostile, Next: "Free some space.", Damages: []DamageRow{{What: hostile, Href: "/chats/c", Reason: hostile, Next: "Restore."}}}), DoctorLater("/system/doctor"), DoctorSection(DoctorList{Problem: "No."}), DoctorSection(DoctorList{Sum: "1 ok", Rows: []DoctorRow{{hostile, "ok", hostile, hostile}, {hostile, "warning", hostile, hostile}, {hostile, "failed", hostile, ""}, {hostile, "skipped", hostile, ""}}}),
 		RunLogSection(RunLogForm{On: true}), RunLogSection(RunLogForm{}), SecretsSection(SecretsForm{}), SecretsSection(SecretsForm{Done: "3 secrets", Problem: "No."}))
 }
 
