@@ -40,6 +40,9 @@ func (r *run) decide(p *planned, prior *chat.OutstandingCall) error {
 	}
 	set := r.rulesFor(p)
 	d := permit.Decide(set, c)
+	if hasDefault(p.def) {
+		d = r.t.extra.place.rules.layers.Floor(c, d)
+	}
 	p.leave, p.folds = chat.Leave{Targets: targetNames(targets)}, c.FoldsCase
 	switch {
 	case d.Effect == chat.PermitDeny:
@@ -115,8 +118,7 @@ func (r *run) denial(d permit.Decision) string {
 func (r *run) rulesFor(p *planned) chat.RuleSet {
 	t := &r.t
 	set := t.extra.place.rules.set
-	if !p.def.Workspace && !p.def.NeedsApproval && !permit.Foreign(p.def.Name) {
-		// Asking a person, or starting a sub-agent, is no effect that a default is about.
+	if !hasDefault(p.def) {
 		set.Default = ""
 	}
 	if t.plansUnconfined(p.def) {
@@ -125,6 +127,9 @@ func (r *run) rulesFor(p *planned) chat.RuleSet {
 	}
 	return set
 }
+
+// hasDefault says whether a default is about a Tool: asking a person, or starting a sub-agent, is no such effect.
+func hasDefault(d chat.ToolDef) bool { return d.Workspace || d.NeedsApproval || permit.Foreign(d.Name) }
 
 // question is the Call as rules see it, and where its paths lead. A refusal is about what no rule lets anybody reach.
 func (r *run) question(p *planned) (c permit.Call, targets []chat.Target, refusal string, err error) {

@@ -18,6 +18,7 @@ var (
 	kindChoices = []string{string(chat.TemplateDirectory), "A folder, as it is", string(chat.TemplateClone), "A new clone of a repository",
 		string(chat.TemplateWorktree), "A worktree of a repository on this machine"}
 	policyChoices  = []string{chat.PolicyAsk, "as the sandbox allows, else ask", chat.PolicyTrusted, "trusted: run without asking"}
+	defaultChoices = []string{"", "what Holdfast does by itself", string(chat.PermitAsk), "ask", string(chat.PermitDeny), "deny", string(chat.PermitAllow), "allow"}
 	profileChoices = []string{string(chat.ProfileWorkspace), "write in the workspace, no network", string(chat.ProfileReadOnly), "only read",
 		string(chat.ProfileNetwork), "write in the workspace, with network", string(chat.ProfileOff), "none"}
 )
@@ -32,6 +33,9 @@ func templateView(t chat.Template) view.Template {
 	var facts []string
 	if t.Setup != "" {
 		facts = append(facts, "with setup")
+	}
+	if n := len(t.Permissions.Rules); n > 0 {
+		facts = append(facts, view.Count(n, "rule"))
 	}
 	if t.AllowMembers {
 		facts = append(facts, "for everybody")
@@ -61,7 +65,7 @@ func templateValues(t chat.Template) map[string]string {
 	return map[string]string{"name": t.Name, "description": t.Description, "kind": string(t.Kind), "source": t.Source, "directory": t.Directory,
 		"setup": t.Setup, "setup_timeout_ms": spanText(t.SetupTimeoutMS), "setup_network": box(t.SetupNetwork), "variables": vars.String(),
 		"allow_agents": box(t.AllowAgents), "allow_members": box(t.AllowMembers), "policy": t.Policy, "sandbox": t.Sandbox,
-		"ttl_ms": spanText(t.TTLMS), "autostop": box(t.Autostop)}
+		"ttl_ms": spanText(t.TTLMS), "autostop": box(t.Autostop), "permissions": ruleLines(t.Permissions.Rules), "permissions_default": string(t.Permissions.Default)}
 }
 
 // templateGroups are the fields of a Template's form with their values and what is wrong with them, by name.
@@ -102,6 +106,9 @@ func templateGroups(id string, values, wrong map[string]string) []view.FieldGrou
 			box("setup_network", "With network", "The setup reaches the network, whatever the sandbox says.")}},
 		{Title: "Commands", Fields: []view.Field{choice("policy", "Commands", "", policyChoices),
 			choice("sandbox", "Sandbox", "", profileChoices)}},
+		{Title: "Permissions", Fields: []view.Field{
+			long("permissions", "Rules", "One a line: allow, ask or deny, then a tool, then a path or the words of a command, such as deny execute rm * or allow write_file docs/**. New workspaces begin with them, and their owners may change them. What the site denies stays denied.", 4),
+			choice("permissions_default", "What no rule speaks of", "", defaultChoices)}},
 		{Title: "Lifetime", Fields: []view.Field{
 			box("autostop", "Stop it when it is idle", "Without it, its workspaces run until somebody stops them, whatever else is said."),
 			short("ttl_ms", "After", "Such as 30m, 2h or 7d, at most 30d. Empty: never, unless the page of workspaces names a time.")}},
@@ -134,6 +141,12 @@ func templateFields(form url.Values) (in chat.TemplateFields, wrong map[string]s
 	if kind == chat.TemplateDirectory {
 		// Its field is not shown then.
 		*in.Directory = ""
+	}
+	in.Permissions = &chat.RuleSet{Default: chat.Permission(form.Get("permissions_default"))}
+	if rules, problem := readRules(form.Get("permissions")); problem != "" {
+		wrong["permissions"] = problem
+	} else {
+		in.Permissions.Rules = rules
 	}
 	n := 0
 	for line := range strings.Lines(form.Get("variables")) {

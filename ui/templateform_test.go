@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/url"
+	"slices"
 	"testing"
 
 	"holdfast/engine/chat"
@@ -30,7 +31,9 @@ func TestSpans(t *testing.T) {
 func TestTemplateFormKeepsAll(t *testing.T) {
 	want := chat.Template{Name: "Tide", Description: "two\nlines", Kind: chat.TemplateClone, Source: "https://example.org/tide.git", Directory: "/srv/made", AllowAgents: true,
 		AllowMembers: true, Setup: "npm ci\nnpm test", SetupTimeoutMS: 90_000, SetupNetwork: true, TTLMS: 7_200_000, Autostop: true, Policy: chat.PolicyTrusted,
-		Sandbox: string(chat.ProfileNetwork), Variables: map[string]string{"A": "1", "B": " x=y ", "EMPTY": ""}}
+		Sandbox: string(chat.ProfileNetwork), Variables: map[string]string{"A": "1", "B": " x=y ", "EMPTY": ""},
+		Permissions: chat.RuleSet{Default: chat.PermitAsk, Rules: []chat.Rule{{Effect: chat.PermitDeny, Tool: "execute", Command: "rm *"}, {Effect: chat.PermitAllow, Tool: "*", Path: "docs/a b/**"},
+			{Effect: chat.PermitDeny, Tool: "*", Command: "curl *"}, {Effect: chat.PermitAsk, Tool: "mcp:tide__*"}, {Effect: chat.PermitDeny, Tool: "read_file", Path: "command:x"}}}}
 	form := url.Values{}
 	for name, value := range templateValues(want) {
 		form.Set(name, value)
@@ -46,6 +49,15 @@ func TestTemplateFormKeepsAll(t *testing.T) {
 	for name, value := range templateValues(got) {
 		if was := templateValues(want)[name]; was != value {
 			t.Errorf("%s was %q and is %q", name, was, value)
+		}
+	}
+	if !slices.Equal(got.Permissions.Rules, want.Permissions.Rules) || got.Permissions.Default != chat.PermitAsk {
+		t.Errorf("rules %+v", got.Permissions)
+	}
+	for _, rules := range []string{"maybe execute", "deny", "deny execute rm *\n\nexecute"} {
+		in := url.Values{"permissions": {rules}}
+		if _, wrong := templateFields(in); wrong["permissions"] == "" {
+			t.Errorf("%q is taken", rules)
 		}
 	}
 	for _, vars := range []string{"A", "A=1\nA=2", "A=1\n\nrest"} {

@@ -97,6 +97,7 @@ func (s *Site) takeTemplate(r *http.Request, id string, store func(chat.Template
 			return nil, err
 		}
 		wrong, refused.Problem = wrongFields(err)
+		wrong = ruleProblems(wrong)
 	}
 	refused.Groups = templateGroups(id, typed(r.PostForm), wrong)
 	return refused, nil

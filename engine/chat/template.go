@@ -56,9 +56,11 @@ type Template struct {
 	// Variables are in the environment of Setup and of all later commands. They are no place for secrets.
 	Variables map[string]string `json:"variables"`
 	// Policy is PolicyAsk or PolicyTrusted. Sandbox is the profile of its commands.
-	Policy    string    `json:"policy"`
-	Sandbox   string    `json:"sandbox"`
-	CreatedAt time.Time `json:"created_at"`
+	Policy  string `json:"policy"`
+	Sandbox string `json:"sandbox"`
+	// Permissions are the rules that its Workspaces begin with.
+	Permissions RuleSet   `json:"permissions,omitzero"`
+	CreatedAt   time.Time `json:"created_at"`
 }
 
 // TemplateFields are what may be said of a Template; nil leaves it as it is.
@@ -79,6 +81,8 @@ type TemplateFields struct {
 	Policy         *string           `json:"policy,omitempty"`
 	Sandbox        *string           `json:"sandbox,omitempty"`
 	Variables      map[string]string `json:"variables,omitempty"`
+	// Permissions replace all rules.
+	Permissions *RuleSet `json:"permissions,omitempty"`
 }
 
 // TemplateWith gives the Template with the fields changed.
@@ -98,6 +102,7 @@ func TemplateWith(t Template, f TemplateFields) Template {
 	set(&t.Autostop, f.Autostop)
 	set(&t.Policy, f.Policy)
 	set(&t.Sandbox, f.Sandbox)
+	set(&t.Permissions, f.Permissions)
 	if f.Variables != nil {
 		t.Variables = f.Variables
 	}

@@ -24,6 +24,15 @@ var toolName = sync.OnceValue(func() *regexp.Regexp {
 
 // check refuses a set that cannot be what anybody meant; each field that is wrong is named.
 func check(s chat.RuleSet) error {
+	v := Wrong(s)
+	if len(v) == 0 {
+		return nil
+	}
+	return &chat.Error{Kind: chat.KindInvalid, Message: "The rules are not valid.", Detail: v[0].Field + ": " + v[0].Detail, Validations: v}
+}
+
+// Wrong names each field of a set that cannot be what anybody meant.
+func Wrong(s chat.RuleSet) []chat.Validation {
 	var v []chat.Validation
 	bad := func(field, detail string) { v = append(v, chat.Validation{Field: field, Detail: detail}) }
 	switch s.Default {
@@ -41,10 +50,7 @@ func check(s chat.RuleSet) error {
 			bad(at+field, detail)
 		}
 	}
-	if len(v) == 0 {
-		return nil
-	}
-	return &chat.Error{Kind: chat.KindInvalid, Message: "The rules are not valid.", Detail: v[0].Field + ": " + v[0].Detail, Validations: v}
+	return v
 }
 
 // checkRule names what is wrong with one rule.

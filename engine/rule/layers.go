@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/permit"
 	"holdfast/kv"
 )
 
@@ -39,6 +40,15 @@ func (l Layers) Merged() chat.RuleSet {
 		}
 	}
 	return out
+}
+
+// Floor is the stricter of what was decided and of what the site decides alone: where the site denies what none of its rules lets through,
+// what was said nearer to the Chat does not open that.
+func (l Layers) Floor(c permit.Call, d permit.Decision) permit.Decision {
+	if l.Site.Default != chat.PermitDeny || d.Effect == chat.PermitDeny || permit.Decide(l.Site, c).Effect != chat.PermitDeny {
+		return d
+	}
+	return permit.Decision{Effect: chat.PermitDeny, At: -1, Why: "the site denies what none of its own rules allows"}
 }
 
 // From says whose rule stands at an index of the merged set, "" for none.

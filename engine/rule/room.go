@@ -33,7 +33,7 @@ func (r *Room) Site(ctx context.Context, _ chat.Principal, _ SiteInput) (chat.Ru
 	var out chat.RuleSet
 	err := r.store.View(ctx, func(tx *kv.Tx) error {
 		l, err := Read(tx, "", "")
-		out = shown(l.Site)
+		out = Shown(l.Site)
 		return err
 	})
 	return out, err
@@ -47,7 +47,7 @@ func (r *Room) SetSite(ctx context.Context, _ chat.Principal, in SetSiteInput) (
 	if err := check(in.RuleSet); err != nil {
 		return Done{}, err
 	}
-	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(SiteKey, kept(in.RuleSet)) })
+	return Done{}, r.store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSite(SiteKey, Kept(in.RuleSet)) })
 }
 
 // WorkspaceInput names a Workspace.
@@ -60,7 +60,7 @@ func (r *Room) Workspace(ctx context.Context, _ chat.Principal, in WorkspaceInpu
 		out, err = tx.WorkspaceRules(in.ID)
 		return err
 	})
-	return shown(out), err
+	return Shown(out), err
 }
 
 // SetWorkspaceInput replaces the rules of a Workspace.
@@ -82,7 +82,7 @@ func (r *Room) SetWorkspace(ctx context.Context, p chat.Principal, in SetWorkspa
 		if err := mayWiden(p, old, in.RuleSet); err != nil {
 			return err
 		}
-		return tx.PutWorkspaceRules(in.ID, kept(in.RuleSet))
+		return tx.PutWorkspaceRules(in.ID, Kept(in.RuleSet))
 	})
 }
 
@@ -100,7 +100,7 @@ func (r *Room) Chat(ctx context.Context, _ chat.Principal, in ChatInput) (chat.R
 		out, err = tx.ChatRules(c.RootID)
 		return err
 	})
-	return shown(out), err
+	return Shown(out), err
 }
 
 // SetChatInput replaces the rules of a Chat and its family.
@@ -126,7 +126,7 @@ func (r *Room) SetChat(ctx context.Context, p chat.Principal, in SetChatInput) (
 		if err := mayWiden(p, old, in.RuleSet); err != nil {
 			return err
 		}
-		return tx.PutChatRules(c.RootID, kept(in.RuleSet))
+		return tx.PutChatRules(c.RootID, Kept(in.RuleSet))
 	})
 }
 
@@ -155,8 +155,8 @@ func mayWiden(p chat.Principal, old, set chat.RuleSet) error {
 	return e
 }
 
-// shown is a set as it is read: never null.
-func shown(s chat.RuleSet) chat.RuleSet {
+// Shown is a set as it is read: never null.
+func Shown(s chat.RuleSet) chat.RuleSet {
 	if s.Default == "" {
 		s.Default = chat.PermitStandard
 	}
@@ -164,8 +164,8 @@ func shown(s chat.RuleSet) chat.RuleSet {
 	return s
 }
 
-// kept is a set as it is stored: one that says nothing is none.
-func kept(s chat.RuleSet) chat.RuleSet {
+// Kept is a set as it is stored: one that says nothing is none.
+func Kept(s chat.RuleSet) chat.RuleSet {
 	if s.Default == chat.PermitStandard {
 		s.Default = ""
 	}
@@ -181,14 +181,15 @@ func mustChat(tx *kv.Tx, id chat.ID) (*chat.Chat, error) {
 }
 
 // AuditFacts gives how many rules there are; what they name may be secret.
-func (i SetSiteInput) AuditFacts() map[string]string { return facts(i.RuleSet) }
+func (i SetSiteInput) AuditFacts() map[string]string { return Facts(i.RuleSet) }
 
 // AuditFacts gives how many rules there are.
-func (i SetWorkspaceInput) AuditFacts() map[string]string { return facts(i.RuleSet) }
+func (i SetWorkspaceInput) AuditFacts() map[string]string { return Facts(i.RuleSet) }
 
 // AuditFacts gives how many rules there are.
-func (i SetChatInput) AuditFacts() map[string]string { return facts(i.RuleSet) }
+func (i SetChatInput) AuditFacts() map[string]string { return Facts(i.RuleSet) }
 
-func facts(s chat.RuleSet) map[string]string {
-	return map[string]string{"default_set": string(shown(s).Default), "rules": strconv.Itoa(len(s.Rules))}
+// Facts are what the audit says of a set: how many rules there are; what they name may be secret.
+func Facts(s chat.RuleSet) map[string]string {
+	return map[string]string{"default_set": string(Shown(s).Default), "rules": strconv.Itoa(len(s.Rules))}
 }

@@ -148,7 +148,7 @@ func try(l Layers, s Sample, where *permit.Where, targets func([]string) (chat.T
 	if out.Effect != "" {
 		return out, nil
 	}
-	d := permit.Decide(l.Merged(), c)
+	d := l.Floor(c, permit.Decide(l.Merged(), c))
 	out.Effect, out.Why, out.From = d.Effect, d.Why, l.From(d.At)
 	if d.Rule != nil {
 		out.Rule = d.Rule.String()

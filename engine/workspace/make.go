@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/rule"
 	"holdfast/kv"
 )
 
@@ -129,7 +130,10 @@ func (r *Room) Reserve(tx *kv.Tx, p chat.Principal, in MakeInput) (chat.Workspac
 	w := chat.WorkspaceRecord{ID: chat.WorkspaceID(id.String()), OwnerID: p.UserID, Name: name, Kind: chat.WorkspaceLocal, CreatedAt: now, UsedAt: now,
 		Trusted: t.Policy == chat.PolicyTrusted, Sandbox: chat.Profile(t.Sandbox), State: chat.WorkspaceCreating, Made: chat.Making{TemplateID: t.ID, Kind: t.Kind, Source: t.Source,
 			ChatID: in.ChatID, Parent: t.Directory, Branch: branch, Setup: Script(*t), SetupTimeoutMS: t.SetupTimeoutMS, Variables: t.Variables}}
-	return w, tx.PutWorkspace(&w)
+	if err := tx.PutWorkspace(&w); err != nil {
+		return w, err
+	}
+	return w, tx.PutWorkspaceRules(w.ID, rule.Kept(t.Permissions))
 }
 
 func changedTemplate() error {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/rule"
 	"holdfast/kv"
 )
 
@@ -69,7 +70,7 @@ func usable(t chat.Template, p chat.Principal) bool { return p.Admin() || t.Allo
 // shownTo leaves out what only admins see.
 func shownTo(t chat.Template, p chat.Principal) chat.Template {
 	if !p.Admin() {
-		t.Source, t.Directory, t.Setup, t.Variables = "", "", "", nil
+		t.Source, t.Directory, t.Setup, t.Variables, t.Permissions = "", "", "", nil, chat.RuleSet{}
 	}
 	return t
 }
@@ -118,6 +119,19 @@ func (r *Room) CreateTemplate(ctx context.Context, _ chat.Principal, in CreateTe
 		}
 		return putTemplates(tx, append(all, t))
 	}))
+}
+
+// AuditFacts gives what the audit says of its rules.
+func (i CreateTemplateInput) AuditFacts() map[string]string { return ruleFacts(i.TemplateFields) }
+
+// AuditFacts gives what the audit says of new rules.
+func (i UpdateTemplateInput) AuditFacts() map[string]string { return ruleFacts(i.TemplateFields) }
+
+func ruleFacts(f chat.TemplateFields) map[string]string {
+	if f.Permissions == nil {
+		return nil
+	}
+	return rule.Facts(*f.Permissions)
 }
 
 // UpdateTemplateInput changes what is not nil.

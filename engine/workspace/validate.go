@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/rule"
 )
 
 // Bounds of a Template's fields.
@@ -85,6 +86,9 @@ func (r *Room) checkTemplate(ctx context.Context, t chat.Template) []chat.Valida
 	}
 	if len(t.Setup) > maxSetup || strings.ContainsRune(t.Setup, 0) || !utf8.ValidString(t.Setup) {
 		bad("setup", "at most 16 KiB of text")
+	}
+	for _, wrong := range rule.Wrong(t.Permissions) {
+		bad("permissions."+wrong.Field, wrong.Detail)
 	}
 	v = append(v, checkVariables(t.Variables)...)
 	return append(v, r.checkPlaces(ctx, t)...)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/rule"
 	"holdfast/engine/workspace"
 	"holdfast/ui/api/client"
 )
@@ -36,7 +37,7 @@ func shownTemplate(t chat.Template) client.Template {
 	}
 	return client.Template{ID: t.ID, Name: t.Name, Description: t.Description, Kind: t.Kind, Target: t.Target, Source: t.Source, Directory: t.Directory,
 		AllowAgents: t.AllowAgents, AllowMembers: t.AllowMembers, Setup: t.Setup, SetupTimeoutMS: t.SetupTimeoutMS, SetupNetwork: t.SetupNetwork,
-		TTLMS: t.TTLMS, Autostop: t.Autostop, Variables: t.Variables, Policy: t.Policy, Sandbox: t.Sandbox, CreatedAt: client.At(t.CreatedAt)}
+		TTLMS: t.TTLMS, Autostop: t.Autostop, Variables: t.Variables, Policy: t.Policy, Sandbox: t.Sandbox, Permissions: shownRules(rule.Shown(t.Permissions)), CreatedAt: client.At(t.CreatedAt)}
 }
 
 func (a *API) listTemplates(q *request, _ none) (client.TemplatePage, error) {

@@ -27,6 +27,7 @@ type Template struct {
 	Policy         string            `json:"policy"`
 	Sandbox        string            `json:"sandbox"`
 	Variables      map[string]string `json:"variables"`
+	Permissions    RuleSet           `json:"permissions"`
 	CreatedAt      Time              `json:"created_at"`
 }
 
