@@ -81,6 +81,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	spaces := workspace.New(store, places, time.Now)
 	agents := agent.New(store, time.Now)
 	spaces.LogTo(log)
+	spaces.BoundBy(o.reach.turns.maxRuntime)
 	costs, find := usage.New(store, log, time.Now), search.New(search.Options{Store: store, Log: log})
 	told := notice.New(metrics, time.Now())
 	told.Reach(o.live.pushes(store, hidden, log))

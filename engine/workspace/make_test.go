@@ -234,6 +234,17 @@ func TestSetupFailsAndIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestASetupIsBoundedByTheSite where its place knows of no bound, as one beside an agent: what starts it says how long it may run.
+func TestASetupIsBoundedByTheSite(t *testing.T) {
+	s := standing(t)
+	s.room.BoundBy(func() time.Duration { return time.Millisecond })
+	dir := folder(t, "shop")
+	tpl := s.template(t, chat.TemplateFields{Name: ptr("slow"), Kind: ptr(chat.TemplateDirectory), Source: &dir, Setup: ptr("sleep 1000")})
+	if w, _ := s.made(t, MakeInput{TemplateID: tpl.ID}); w.State != chat.WorkspaceSetupFailed || !strings.Contains(w.Made.Log, "It ran longer than the 1ms it was given, and was ended.") {
+		t.Errorf("%+v", w)
+	}
+}
+
 func TestSetupIsCutOff(t *testing.T) {
 	s := standing(t)
 	dir := folder(t, "shop")

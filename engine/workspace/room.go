@@ -28,6 +28,8 @@ type Room struct {
 	locks  locks
 	feed   feed
 	far    far
+	// runtime bounds how long a command may run, 0 without end.
+	runtime func() time.Duration
 
 	// ctx ends with Close; joined are the goroutines that Close waits for.
 	ctx    context.Context
@@ -40,13 +42,16 @@ func New(store *kv.Store, places chat.Workspaces, now func() time.Time) *Room {
 	if now == nil {
 		now = time.Now
 	}
-	r := &Room{store: store, places: places, now: now, log: slog.New(slog.DiscardHandler)}
+	r := &Room{store: store, places: places, now: now, log: slog.New(slog.DiscardHandler), runtime: func() time.Duration { return 0 }}
 	r.ctx, r.end = context.WithCancelCause(context.Background())
 	return r
 }
 
 // LogTo says where the Room logs; without it, nowhere. Call it before Begin.
 func (r *Room) LogTo(log *slog.Logger) { r.log = log }
+
+// BoundBy says how long a command may run, which holds for setups too, wherever they run; 0 is without end. Call it before Begin.
+func (r *Room) BoundBy(runtime func() time.Duration) { r.runtime = runtime }
 
 // ListInput asks for the caller's Workspaces.
 type ListInput struct{}

@@ -25,7 +25,7 @@ func (r *Room) setup(ctx context.Context, w chat.WorkspaceRecord, said *ending) 
 	id := "setup-" + uuid.Must(uuid.NewV7()).String()
 	touched, stop := all.Watch(id)
 	defer stop()
-	start := chat.ProcessStart{ID: id, ChatID: owner, Command: w.Made.Setup, Profile: setupProfile(w.Profile(), w.Made.Setup)}
+	start := chat.ProcessStart{ID: id, ChatID: owner, Command: w.Made.Setup, Deadline: r.runtime(), Profile: setupProfile(w.Profile(), w.Made.Setup)}
 	if !w.Trusted && r.holds(start.Profile) {
 		// Nobody was asked because of that, so it is that or nothing.
 		start.Level = chat.SandboxFull
