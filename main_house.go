@@ -78,10 +78,9 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	accounts := account.New(store, log, time.Now)
 	models, calls := o.models(store, server, demoModel, hidden)
 	o.live.server, o.live.store, o.live.log = server, store, log
-	spaces := workspace.New(store, places, time.Now)
+	spaces := workspace.New(store, places, time.Now).BoundBy(o.reach.turns.maxRuntime)
 	agents := agent.New(store, time.Now)
 	spaces.LogTo(log)
-	spaces.BoundBy(o.reach.turns.maxRuntime)
 	costs, find := usage.New(store, log, time.Now), search.New(search.Options{Store: store, Log: log})
 	told := notice.New(metrics, time.Now())
 	told.Reach(o.live.pushes(store, hidden, log))

@@ -51,7 +51,10 @@ func New(store *kv.Store, places chat.Workspaces, now func() time.Time) *Room {
 func (r *Room) LogTo(log *slog.Logger) { r.log = log }
 
 // BoundBy says how long a command may run, which holds for setups too, wherever they run; 0 is without end. Call it before Begin.
-func (r *Room) BoundBy(runtime func() time.Duration) { r.runtime = runtime }
+func (r *Room) BoundBy(runtime func() time.Duration) *Room {
+	r.runtime = runtime
+	return r
+}
 
 // ListInput asks for the caller's Workspaces.
 type ListInput struct{}
