@@ -181,3 +181,40 @@ func TestAFileThatIsLongerThanAsked(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got.Bytes), err)
 	}
 }
+
+// TestAProcessOfAnotherName: what an Agent calls its processes leads nowhere else than to them.
+func TestAProcessOfAnotherName(t *testing.T) {
+	o := newOffice(t, quick())
+	var said atomic.Pointer[processShape]
+	answering(t, o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(headerBoot, "b1")
+		if strings.HasSuffix(r.URL.Path, "/list") {
+			writeJSON(w, http.StatusOK, []*processShape{said.Load()})
+			return
+		}
+		writeJSON(w, http.StatusOK, said.Load())
+	}))
+	all := o.open("a1").Processes()
+	start := chat.ProcessStart{ID: "p1", ChatID: "c1", Command: "true"}
+	for name, c := range map[string]struct {
+		said       processShape
+		own, lists bool
+	}{
+		"as it is":       {processShape{ID: "p1", ChatID: "c1"}, true, true},
+		"an address":     {processShape{ID: "../../../users/u1/admin?", ChatID: "c1"}, false, false},
+		"none":           {processShape{ChatID: "c1"}, false, false},
+		"another":        {processShape{ID: "p2", ChatID: "c1"}, false, true},
+		"another chat's": {processShape{ID: "p1", ChatID: "c2"}, false, false},
+	} {
+		said.Store(&c.said)
+		if _, err := all.Start(t.Context(), start); (err == nil) != c.own {
+			t.Errorf("%s, started: %v", name, err)
+		}
+		if _, err := all.Output(t.Context(), "c1", "p1", 0, 0); (err == nil) != c.own {
+			t.Errorf("%s, output: %v", name, err)
+		}
+		if list, err := all.List(t.Context(), "c1"); (err == nil) != c.lists || err != nil && len(list) > 0 {
+			t.Errorf("%s, listed: %+v, %v", name, list, err)
+		}
+	}
+}

@@ -81,6 +81,14 @@ func badName(id string, chatID chat.ID) error {
 	return &chat.ProcessError{Kind: "invalid", Message: "The id of a process or chat has letters, digits, - and _, at most 64."}
 }
 
+// of refuses what is told of another process than the one that was asked for. Ids become parts of addresses on pages.
+func (s processShape) of(id string, chatID chat.ID) error {
+	if s.ID == id && plainName.MatchString(id) && (chatID == "" || s.ChatID == chatID) {
+		return nil
+	}
+	return &chat.ProcessError{Kind: "invalid", Message: "The agent told of another process than the one that it was asked for."}
+}
+
 // Start repeats the start under its id until it is answered. When nobody answers in the end, the process is fenced: it does not begin
 // later, when nobody expects it any more.
 func (p *remoteProcesses) Start(ctx context.Context, req chat.ProcessStart) (chat.ProcessInfo, error) {
@@ -104,6 +112,9 @@ func (p *remoteProcesses) Start(ctx context.Context, req chat.ProcessStart) (cha
 	}
 	var info processShape
 	if err := got.into(&info); err != nil {
+		return chat.ProcessInfo{}, err
+	}
+	if err := info.of(req.ID, req.ChatID); err != nil {
 		return chat.ProcessInfo{}, err
 	}
 	p.boots.set(req.ID, got.over.hello.BootID)
@@ -151,6 +162,9 @@ func (p *remoteProcesses) look(ctx context.Context, chatID chat.ID, id string, s
 	if err := got.into(&out); err != nil {
 		return chat.ProcessOutput{}, err
 	}
+	if err := out.of(id, chatID); err != nil {
+		return chat.ProcessOutput{}, err
+	}
 	p.boots.set(id, got.over.hello.BootID)
 	if got.header.Get(headerRefused) != "" {
 		return out.from(), &chat.ProcessError{Kind: "exited", Message: "Process " + id + " has ended; its output is not kept any more."}
@@ -170,6 +184,11 @@ func (p *remoteProcesses) List(ctx context.Context, chatID chat.ID) ([]chat.Proc
 	var all []processShape
 	if err := got.into(&all); err != nil {
 		return nil, err
+	}
+	for _, one := range all {
+		if err := one.of(one.ID, chatID); err != nil {
+			return nil, err
+		}
 	}
 	return each(all, func(info processShape) chat.ProcessInfo { return chat.ProcessInfo(info) }), nil
 }
