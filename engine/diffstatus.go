@@ -161,7 +161,7 @@ func (e *Engine) readDiffs(ctx context.Context) {
 			return
 		}
 		for space, chats := range e.feed.diffs.take() {
-			err := e.readDiff(ctx, space, chats)
+			err := e.lookAtDiff(ctx, space, chats)
 			if err == nil {
 				again.settle(space)
 			} else if ctx.Err() == nil {
@@ -171,6 +171,13 @@ func (e *Engine) readDiffs(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// lookAtDiff reads one Workspace within its time: an Agent that never answers must not keep the others from being read.
+func (e *Engine) lookAtDiff(ctx context.Context, space chat.WorkspaceID, chats map[chat.ID]bool) error {
+	ctx, cancel := context.WithTimeout(ctx, e.bounds.DiffLook)
+	defer cancel()
+	return e.readDiff(ctx, space, chats)
 }
 
 // readDiff asks a Workspace what it differs, and gives that to its Chats where it is new to them.

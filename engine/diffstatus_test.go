@@ -179,6 +179,49 @@ func TestAFailedLookAtARepositoryIsRepeated(t *testing.T) {
 	r.differs(id, chat.DiffStatus{Additions: 1, Files: 1, Branch: "main"})
 }
 
+// stuck is a Workspace whose repositories give no answer.
+type stuck struct {
+	chat.Workspace
+	gone chan struct{}
+}
+
+func (s stuck) Git() chat.Git { return stuckGit{s.Workspace.Git(), s.gone} }
+
+type stuckGit struct {
+	chat.Git
+	gone chan struct{}
+}
+
+func (g stuckGit) Status(ctx context.Context) ([]chat.RepoStatus, error) {
+	<-ctx.Done()
+	select {
+	case g.gone <- struct{}{}:
+	default:
+	}
+	return nil, context.Cause(ctx)
+}
+
+// TestARepositoryThatNeverAnswers: it is given up in time, so that the loop that reads all Workspaces goes on.
+func TestARepositoryThatNeverAnswers(t *testing.T) {
+	gone := make(chan struct{}, 1)
+	r := newRig(t, setup{place: true, bounds: engine.Bounds{DiffEvery: time.Millisecond, DiffLook: 20 * time.Millisecond}, model: scripted.Model{Answer: writesWhenAsked},
+		opening: func(open engine.OpenWorkspace) engine.OpenWorkspace {
+			return func(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
+				w, err := open(ctx, id)
+				return stuck{w, gone}, err
+			}
+		}})
+	r.rest(r.create("Say hello."))
+	for range 2 {
+		r.engine.Changed(r.space)
+		select {
+		case <-gone:
+		case <-time.After(time.Minute):
+			t.Fatal("the look goes on")
+		}
+	}
+}
+
 func (r *rig) amend(in engine.AmendInput) {
 	r.t.Helper()
 	if _, err := r.engine.Amend(r.t.Context(), r.who, in); err != nil {
