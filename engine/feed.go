@@ -18,8 +18,9 @@ type feed struct {
 	places map[chat.WorkspaceID]map[chan struct{}]struct{}
 	// shared are the Chats at work, by where.
 	shared shared
-	// diffs has a lock of its own.
+	// diffs and late have locks of their own.
 	diffs *diffs
+	late  recoveries
 }
 
 // live is what memory knows of a Chat that somebody reads or runs.

@@ -45,7 +45,15 @@ func (e *Engine) recoverWhere(ctx context.Context, reason string, lost func(*cha
 	}
 	var failed error
 	for _, c := range dead {
-		done, err := e.recoverChat(ctx, c, lost)
+		beside, err := e.besideAgent(ctx, c.ID)
+		if beside && err == nil {
+			e.recoverLate(c, reason, lost)
+			continue
+		}
+		done := false
+		if err == nil {
+			done, err = e.recoverChat(ctx, c, lost)
+		}
 		if isDamaged(err) {
 			done, err = e.giveUp(ctx, c, lost, err)
 		}

@@ -269,6 +269,64 @@ func (c remains) check(t *testing.T) {
 	}
 }
 
+// TestRecoveryBesideAnAgent: neither the start nor another Chat waits until the Agent of an interrupted write is back; then its file is looked at.
+func TestRecoveryBesideAnAgent(t *testing.T) {
+	var away atomic.Bool
+	back := make(chan struct{})
+	r := prepareRig(t, setup{place: true, model: scripted.Model{Answer: answers(scripted.Text("going on"), scripted.Text("going on"))},
+		opening: func(open engine.OpenWorkspace) engine.OpenWorkspace {
+			return func(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
+				if !away.Load() {
+					return open(ctx, id)
+				}
+				select {
+				case <-back:
+					return open(ctx, id)
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				case <-time.After(time.Minute):
+					return nil, &chat.Error{Kind: chat.KindUnreachable, Message: "The workspace is unreachable."}
+				}
+			}
+		}})
+	id, other := r.create("go"), r.create("go")
+	r.write("a.txt", "new\n")
+	kind := func(k string) {
+		r.update(func(tx *kv.Tx) error {
+			w, _, err := tx.Workspace(r.space)
+			if err != nil {
+				return err
+			}
+			w.Kind = k
+			return tx.PutWorkspace(w)
+		})
+	}
+	kind(chat.WorkspaceAgent)
+	r.leave(id, func(tx *kv.Tx, c *chat.Chat) error {
+		if err := tx.PutIntent(c.ID, r.writeIntent()); err != nil {
+			return err
+		}
+		return chunks(tx, c.ID, true, callPart("c1", "write_file", writeArgs))
+	})
+	r.leave(other, func(_ *kv.Tx, c *chat.Chat) error {
+		c.WorkspaceID = ""
+		return nil
+	})
+	away.Store(true)
+	r.reopen()
+	r.start()
+	r.rest(other)
+	if v := r.view(id); v.Chat.State != chat.Running {
+		t.Errorf("without its agent it is %s (%s)", v.Chat.State, v.Chat.RestReason)
+	}
+	// What answers then is the folder of the test.
+	kind(chat.WorkspaceLocal)
+	close(back)
+	if got := transcript(r.rest(id).Messages); !strings.Contains(got, "done before the appliance stopped: a.txt") || !strings.Contains(got, "going on") {
+		t.Errorf("its agent is back:\n%s", got)
+	}
+}
+
 // TestRecoveryHoldsTheQueue: what may have run rests with its queue; a person's next Message starts both.
 func TestRecoveryHoldsTheQueue(t *testing.T) {
 	r := prepareRig(t, setup{place: true, model: scripted.Model{Answer: echo}})
