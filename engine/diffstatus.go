@@ -19,7 +19,12 @@ type diffs struct {
 	due map[chat.WorkspaceID]map[chat.ID]bool
 	// last is what all Chats of a Workspace were last given, absent before the first look.
 	last map[chat.WorkspaceID]seenDiff
+	// look is how long one look at a Workspace may take; it is set before the loop.
+	look time.Duration
 }
+
+// diffLook is look where nobody says otherwise.
+const diffLook = 20 * time.Second
 
 // seenDiff is what a look at a Workspace found. Nobody may change the status: Chats share it.
 type seenDiff struct {
@@ -41,7 +46,7 @@ func (s seenDiff) of(c *chat.Chat) bool {
 }
 
 func newDiffs() *diffs {
-	return &diffs{wake: make(chan struct{}, 1), due: map[chat.WorkspaceID]map[chat.ID]bool{}, last: map[chat.WorkspaceID]seenDiff{}}
+	return &diffs{wake: make(chan struct{}, 1), due: map[chat.WorkspaceID]map[chat.ID]bool{}, last: map[chat.WorkspaceID]seenDiff{}, look: diffLook}
 }
 
 // note has a Workspace read again, and a Chat compared with what is found; the Chat may be "".
@@ -175,7 +180,7 @@ func (e *Engine) readDiffs(ctx context.Context) {
 
 // lookAtDiff reads one Workspace within its time: an Agent that never answers must not keep the others from being read.
 func (e *Engine) lookAtDiff(ctx context.Context, space chat.WorkspaceID, chats map[chat.ID]bool) error {
-	ctx, cancel := context.WithTimeout(ctx, e.bounds.DiffLook)
+	ctx, cancel := context.WithTimeout(ctx, e.feed.diffs.look)
 	defer cancel()
 	return e.readDiff(ctx, space, chats)
 }

@@ -204,13 +204,15 @@ func (g stuckGit) Status(ctx context.Context) ([]chat.RepoStatus, error) {
 // TestARepositoryThatNeverAnswers: it is given up in time, so that the loop that reads all Workspaces goes on.
 func TestARepositoryThatNeverAnswers(t *testing.T) {
 	gone := make(chan struct{}, 1)
-	r := newRig(t, setup{place: true, bounds: engine.Bounds{DiffEvery: time.Millisecond, DiffLook: 20 * time.Millisecond}, model: scripted.Model{Answer: writesWhenAsked},
+	r := prepareRig(t, setup{place: true, bounds: engine.Bounds{DiffEvery: time.Millisecond}, model: scripted.Model{Answer: writesWhenAsked},
 		opening: func(open engine.OpenWorkspace) engine.OpenWorkspace {
 			return func(ctx context.Context, id chat.WorkspaceID) (chat.Workspace, error) {
 				w, err := open(ctx, id)
 				return stuck{w, gone}, err
 			}
 		}})
+	r.engine.LookWithin(20 * time.Millisecond)
+	r.start()
 	r.rest(r.create("Say hello."))
 	for range 2 {
 		r.engine.Changed(r.space)

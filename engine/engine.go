@@ -87,8 +87,6 @@ type Bounds struct {
 	CheckpointBytes int
 	// DiffEvery is how long changes of files are gathered before repositories are read.
 	DiffEvery time.Duration
-	// DiffLook is how long one look at a Workspace's repositories may take.
-	DiffLook time.Duration
 	// HoldAfterRestart makes every recovered Turn rest instead of resuming.
 	HoldAfterRestart bool
 }
@@ -116,7 +114,6 @@ func (b Bounds) withDefaults() Bounds {
 	setTime(&b.CheckpointEvery, 400*time.Millisecond)
 	set(&b.CheckpointBytes, 4096)
 	setTime(&b.DiffEvery, 500*time.Millisecond)
-	setTime(&b.DiffLook, 20*time.Second)
 	return b
 }
 

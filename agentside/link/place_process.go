@@ -81,9 +81,9 @@ func badName(id string, chatID chat.ID) error {
 	return &chat.ProcessError{Kind: "invalid", Message: "The id of a process or chat has letters, digits, - and _, at most 64."}
 }
 
-// of refuses what is told of another process than the one that was asked for. Ids become parts of addresses on pages.
-func (s processShape) of(id string, chatID chat.ID) error {
-	if s.ID == id && plainName.MatchString(id) && (chatID == "" || s.ChatID == chatID) {
+// checkProcess refuses what is told of another process than the one that was asked for. Ids become parts of addresses on pages.
+func checkProcess(told processShape, id string, chatID chat.ID) error {
+	if told.ID == id && chat.PlainName(id) && (chatID == "" || told.ChatID == chatID) {
 		return nil
 	}
 	return &chat.ProcessError{Kind: "invalid", Message: "The agent told of another process than the one that it was asked for."}
@@ -114,7 +114,7 @@ func (p *remoteProcesses) Start(ctx context.Context, req chat.ProcessStart) (cha
 	if err := got.into(&info); err != nil {
 		return chat.ProcessInfo{}, err
 	}
-	if err := info.of(req.ID, req.ChatID); err != nil {
+	if err := checkProcess(info, req.ID, req.ChatID); err != nil {
 		return chat.ProcessInfo{}, err
 	}
 	p.boots.set(req.ID, got.over.hello.BootID)
@@ -162,7 +162,7 @@ func (p *remoteProcesses) look(ctx context.Context, chatID chat.ID, id string, s
 	if err := got.into(&out); err != nil {
 		return chat.ProcessOutput{}, err
 	}
-	if err := out.of(id, chatID); err != nil {
+	if err := checkProcess(out.processShape, id, chatID); err != nil {
 		return chat.ProcessOutput{}, err
 	}
 	p.boots.set(id, got.over.hello.BootID)
@@ -186,7 +186,7 @@ func (p *remoteProcesses) List(ctx context.Context, chatID chat.ID) ([]chat.Proc
 		return nil, err
 	}
 	for _, one := range all {
-		if err := one.of(one.ID, chatID); err != nil {
+		if err := checkProcess(one, one.ID, chatID); err != nil {
 			return nil, err
 		}
 	}
