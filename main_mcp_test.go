@@ -26,6 +26,9 @@ func talking(t *testing.T) *appliance {
 		if p.Small() != "" {
 			return scripted.Text(`{"title":"A title"}`)
 		}
+		if p.User() == "stall" {
+			return scripted.Reply{Frames: scripted.Words("I begin"), End: scripted.EndStall}
+		}
 		return scripted.Text("re: " + p.User())
 	}}}}))
 	if err != nil {
@@ -129,6 +132,49 @@ func TestChatsOverMCP(t *testing.T) {
 		if got := says(t, reader, tool, args, nil); !got.IsError {
 			t.Errorf("a token that may only read: %s: %+v", tool, got)
 		}
+	}
+}
+
+// TestRightsOverMCP: a member reaches what is theirs and nothing of an admin's, and a token that is revoked ends the call that waits with it.
+func TestRightsOverMCP(t *testing.T) {
+	a := talking(t)
+	var mine, theirs struct {
+		ID string `json:"chat_id"`
+	}
+	admin := a.dialMCP(a.token)
+	says(t, admin, "start_chat", `{"prompt":"of the admin"}`, &mine)
+	var person client.User
+	a.must("POST", "/api/v1/users", client.UserCreate{Name: "mia", Password: "correct horse battery mia"}, &person)
+	var token client.NewToken
+	a.must("POST", "/api/v1/tokens", client.TokenCreate{Name: "mia", UserID: person.ID}, &token)
+	member := a.dialMCP(token.Token)
+	if got := says(t, member, "list_chats", `{}`, nil); got.IsError || strings.Contains(got.Text, mine.ID) {
+		t.Errorf("a member's list: %+v", got)
+	}
+	for tool, more := range map[string]string{"read_chat": "", "wait_chat": "", "interrupt_chat": "", "send_message": `,"text":"x"`} {
+		if got := says(t, member, tool, `{"chat_id":"`+mine.ID+`"`+more+`}`, nil); !got.IsError || strings.Contains(got.Text, "of the admin") {
+			t.Errorf("a member at an admin's chat: %s: %+v", tool, got)
+		}
+	}
+	says(t, member, "start_chat", `{"prompt":"stall"}`, &theirs)
+	if got := says(t, admin, "read_chat", `{"chat_id":"`+theirs.ID+`"}`, nil); !got.IsError {
+		t.Errorf("an admin reads a member's chat: %+v", got)
+	}
+	type answer struct {
+		got mcp.Answer
+		err error
+	}
+	waits := make(chan answer, 1)
+	go func() {
+		got, err := member.Call(t.Context(), "wait_chat", []byte(`{"chat_id":"`+theirs.ID+`","timeout_seconds":600}`))
+		waits <- answer{got, err}
+	}()
+	a.must("DELETE", "/api/v1/tokens/"+string(token.ID)+"?user_id="+string(person.ID), nil, nil)
+	if w := <-waits; w.err == nil && !w.got.IsError {
+		t.Errorf("the call that waited with a revoked token: %+v", w.got)
+	}
+	if got, err := member.Call(t.Context(), "list_chats", []byte(`{}`)); err == nil && !got.IsError {
+		t.Errorf("a call with a revoked token: %+v", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -160,14 +161,14 @@ func (s *Site) testMCP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	test := view.MCPTest{Done: true, OK: got.OK, Reason: got.Reason, Notes: got.Notes}
-	if got.OK {
-		name := strings.TrimSpace(got.Name)
-		if name == "" {
-			name = "It"
+	s.mcpItem(w, r, id, func(v *view.MCPServer) {
+		if got.OK {
+			// A server need not say its name.
+			name := cmp.Or(strings.TrimSpace(got.Name), v.Name, v.Slug)
+			test.Words = fmt.Sprintf("%s has %s; it took %.1f s.", name, countOf(len(got.Tools), "tool", "tools"), got.Took.Seconds())
 		}
-		test.Words = fmt.Sprintf("%s has %s; it took %.1f s.", name, countOf(len(got.Tools), "tool", "tools"), got.Took.Seconds())
-	}
-	s.mcpItem(w, r, id, func(v *view.MCPServer) { v.Test = test })
+		v.Test = test
+	})
 }
 
 func (s *Site) acceptMCP(w http.ResponseWriter, r *http.Request) {

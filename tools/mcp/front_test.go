@@ -265,13 +265,12 @@ func TestServersThatMisbehave(t *testing.T) {
 			}
 		}
 	})
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
 	for slug, address := range map[string]string{
 		"flood": web(t, flood),
-		"gone":  gone.URL,
-		"auth":  web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })),
-		"page":  web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello") })),
+		// A port that was closed may be another server's by now; on this one only the system itself could listen.
+		"gone": "http://127.0.0.1:1",
+		"auth": web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })),
+		"page": web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello") })),
 		"bad": web(t, answering(map[string]string{"initialize": hello, "tools/list": `{"tools":[{"name":"x","inputSchema":{"type":"array"}},
 			{"name":"good","description":"ok\u202e","inputSchema":{"type":"object"}}]}`, "tools/call": `{"content":[{"type":"text","text":"good is good"}]}`})),
 	} {
