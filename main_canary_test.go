@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"holdfast/engine/openai/scripted"
 )
@@ -66,29 +69,139 @@ func mcpServer(a *appliance, server, slug string, fields map[string]any) {
 	a.must("POST", "/api/v1/mcp/servers", fields, nil)
 }
 
-// Test39 puts a canary into every secret field, lets a server say a key back and a tool read it, and looks everywhere.
+// Test39 puts a canary into every secret field, lets a server say a key back and a tool read it, and looks at everything that leaves the
+// process: each route for an admin and a member, streams, pages, exports, commands, prompts, webhooks, the log, the bundle, the files.
 func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
-	var canaries []string
-	for i := range canaryFields {
-		canaries = append(canaries, "sk-canary-"+strings.Repeat(string(rune('a'+i)), 24))
-	}
-	// The key in use is that of the second field.
-	key := canaries[1]
-	server := httptest.NewServer(scripted.New(scripted.Options{Models: []string{"big"}, Fields: `"max_model_len":16384`,
-		Answer: scripted.InTurn(scripted.Calls(scripted.Call{ID: "c1", Name: "read_file", Args: `{"path":"note.txt"}`}), scripted.Text("It is a note."), scripted.Reply{Status: 401, Body: `{"error":"no access with ` + key + `"}`})}))
-	defer server.Close()
-	a := serveNow(t, launch{args: []string{"--log-level", "debug"}})
+	secrets := map[string]string{"the environment": "env-canary+" + strings.Repeat("e", 20), ".mcp.json": "mcp-canary/" + strings.Repeat("m", 20)}
 	for i, f := range canaryFields {
-		f.put(t, a, server.URL, canaries[i])
+		secrets[f.name] = "sk-canary-" + strings.Repeat(string(rune('a'+i)), 24)
 	}
-	var made struct {
-		ID string `json:"id"`
+	look := &lookout{t: t}
+	key := secrets["model api_key, changed"]
+	model := scripted.New(scripted.Options{Models: []string{"big"}, Fields: `"max_model_len":16384`,
+		Answer: scripted.InTurn(scripted.Calls(scripted.Call{ID: "c1", Name: "read_file", Args: `{"path":"note.txt"}`}), scripted.Text("It is a note."), scripted.Reply{Status: 401, Body: `{"error":"no access with ` + key + `"}`})})
+	hooked := make(chan struct{}, 64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		// The body alone: the header is where the server is to have its key.
+		look.keep("what was sent to "+r.URL.Path, body)
+		if r.URL.Path == "/hook" {
+			hooked <- struct{}{}
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		model.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	a := serveNow(t, launch{args: []string{"--log-level", "debug", "--agents-listen", "127.0.0.1:0"}, wrap: []string{"env", "AWS_SECRET_ACCESS_KEY=" + secrets["the environment"]}})
+	secrets["cli.token"] = a.token
+	_, secrets["the printed login code"], _ = strings.Cut(a.link, "code=")
+	for _, f := range canaryFields {
+		f.put(t, a, server.URL, secrets[f.name])
+	}
+	member := a.shownOnce(secrets, server.URL)
+	ids := a.canaryChat(t, look, secrets, key)
+	<-hooked
+	a.must("POST", "/api/v1/system/secrets/rotate", nil, nil)
+
+	for who, token := range map[string]string{"the owner": a.token, "a member": member} {
+		look.everyRoute(a, who, token, ids)
+		chat := "/chats/" + ids["/chats"]
+		if n := look.everyPage(a, who, token, chat, "/system/doctor", "/system/outbound", chat+"/runs", chat+"/context"); n < 15 {
+			t.Errorf("%s saw %d pages", who, n)
+		}
+		look.whole(a, who, token, "GET", "/metrics", nil)
+	}
+	for _, stream := range []string{"/chats/" + ids["/chats"] + "/stream", "/api/v1/chats/" + ids["/chats"] + "/stream"} {
+		look.whole(a, "the owner", a.token, "GET", stream, nil)
+	}
+	for _, format := range []string{"json", "markdown"} {
+		look.whole(a, "the owner", a.token, "GET", "/api/v1/chats/"+ids["/chats"]+"/export?format="+format, nil)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("the key is "+key+"\n"), 0o600); err != nil {
+	look.commands(a, "doctor", "doctor --json --deep", "export config", "export "+ids["/chats"], "export --all "+filepath.Join(dir, "all"), "token list", "user list", "chat --json --chat "+ids["/chats"]+" again",
+		"doctor --bundle "+filepath.Join(dir, "bundle.zip")+" --include-chat "+ids["/chats"], "version --json", "help")
+	for name, text := range readBundle(t, filepath.Join(dir, "bundle.zip")) {
+		look.keep(name+" of the bundle", []byte(text))
+	}
+	secrets["a refused field"] = "sk-canary-refused-" + strings.Repeat("z", 12)
+	look.refused(a, secrets["a refused field"], ids)
+	dieWithStacks(t, a)
+	a2 := serveNow(t, launch{data: a.data, args: []string{"--log-level", "debug"}})
+	a2.stop()
+	look.keep("the log", []byte(a.log.String()+a2.log.String()))
+	look.folder(filepath.Join(dir, "all"))
+	for name, text := range sealed(t, a.data) {
+		secrets[name] = text
+	}
+	raw, err := os.ReadFile(filepath.Join(a.data, "secret.key"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	var space struct {
+	secrets["secret.key"] = string(raw)
+	look.folder(a.data, "secret.key", "cli.token", "agents.key", "agents-ca.key")
+	chat := ids["/chats"]
+	look.sees("It is a note.", "the answer 200 to GET /chats/"+chat+" for the owner", "the answer 200 to GET /api/v1/chats/"+chat+"/messages for the owner", "the answer 200 to GET /chats/"+chat+"/stream",
+		"the answer 200 to GET /api/v1/chats/"+chat+"/stream", "the answer 200 to GET /api/v1/chats/"+chat+"/export?format=markdown", "what holdfast export "+chat, "chat/transcript.json of the bundle",
+		filepath.Join(dir, "all"), a.data, "what was sent to /v1/chat/completions")
+	look.sees("request", "the log", "log.txt of the bundle")
+	look.sees("holdfast_", "the answer 200 to GET /metrics", "metrics.txt of the bundle")
+	look.judge(secrets)
+}
+
+// shownOnce makes what is shown to its maker once, and gives the token of a member.
+func (a *appliance) shownOnce(secrets map[string]string, server string) (member string) {
+	a.t.Helper()
+	var user struct {
+		ID string `json:"id"`
+	}
+	a.must("POST", "/api/v1/users", map[string]any{"name": "Mira", "password": "member-canary-" + strings.Repeat("p", 12)}, &user)
+	secrets["the member's password"] = "member-canary-" + strings.Repeat("p", 12)
+	var one struct{ Token, Secret, URL string }
+	for name, ask := range map[string]struct {
+		path string
+		body map[string]any
+	}{
+		"an API token":         {"/api/v1/tokens", map[string]any{"name": "ci"}},
+		"the member's token":   {"/api/v1/tokens", map[string]any{"name": "ci", "user_id": user.ID}},
+		"an enrolment token":   {"/api/v1/agents/enrolments", map[string]any{"name": "far"}},
+		"a login code":         {"/api/v1/logins", map[string]any{"lifetime_seconds": 600}},
+		"the webhook's secret": {"/api/v1/notifications/subscriptions", map[string]any{"kind": "webhook", "url": server + "/hook"}},
+	} {
+		if strings.Contains(name, "webhook") {
+			host, port, _ := strings.Cut(strings.TrimPrefix(server, "http://"), ":")
+			n, err := strconv.Atoi(port)
+			if err != nil {
+				a.t.Fatal(err)
+			}
+			a.must("POST", "/api/v1/system/outbound/allowed", map[string]any{"host": host, "port": n, "local": true}, nil)
+		}
+		one.Token, one.Secret, one.URL = "", "", ""
+		a.must("POST", ask.path, ask.body, &one)
+		_, code, _ := strings.Cut(one.URL, "code=")
+		if strings.Contains(name, "login") {
+			one.Token = code
+		}
+		if secrets[name] = firstOf(one.Token, one.Secret); secrets[name] == "" {
+			a.t.Fatalf("%s was not shown", name)
+		}
+	}
+	return secrets["the member's token"]
+}
+
+// canaryChat has a chat in a folder with secrets: a tool reads a key, and the model's server says it back. It gives ids by their noun.
+func (a *appliance) canaryChat(t *testing.T, look *lookout, secrets map[string]string, key string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"note.txt": "the key is " + key + "\n", ".mcp.json": `{"mcpServers":{"tide":{"command":"true","env":{"TIDE_TOKEN":"` + secrets[".mcp.json"] + `"}}}}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var space, made struct {
 		ID string `json:"id"`
 	}
 	a.must("POST", "/api/v1/workspaces", map[string]any{"kind": "local", "directory": dir, "trusted": true}, &space)
@@ -97,7 +210,7 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 	chat := "/api/v1/chats/" + made.ID
 	atRest := func(state string) {
 		t.Helper()
-		eventually(t, 20*time.Second, state, func() bool {
+		eventually(t, startLimit, state, func() bool {
 			_, raw := a.raw("GET", chat, nil)
 			return strings.Contains(string(raw), `"status":"`+state+`"`)
 		})
@@ -108,42 +221,19 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 	}
 	a.must("POST", chat+"/messages", map[string]any{"content": text}, nil)
 	atRest("error")
-	a.must("POST", "/api/v1/system/secrets/rotate", nil, nil)
-
-	none := func(where string, what []byte) {
-		t.Helper()
-		for _, c := range canaries {
-			if bytes.Contains(what, []byte(c)) {
-				t.Errorf("a canary is in %s", where)
-			}
+	ids := map[string]string{"/chats": made.ID, "/workspaces": space.ID}
+	for noun, path := range map[string]string{"/models": "/api/v1/models", "/mcp/servers": "/api/v1/mcp/servers", "/users": "/api/v1/users"} {
+		var list map[string]json.RawMessage
+		var some []struct {
+			ID string `json:"id"`
 		}
-	}
-	for _, path := range []string{"/api/v1/models", "/api/v1/system", "/api/v1/audit", "/api/v1/users", chat + "/export?format=json", chat + "/export?format=markdown",
-		chat + "/debug/runs", "/api/v1/nothing", "/models", "/audit", "/system", "/metrics"} {
-		status, raw := a.raw("GET", path, nil)
-		if status != 200 && path != "/api/v1/nothing" {
-			t.Errorf("%s: %d", path, status)
+		a.must("GET", path, nil, &list)
+		if err := json.Unmarshal(list[filepath.Base(path)], &some); err != nil || len(some) == 0 {
+			t.Fatalf("%s: %v of %s", path, err, list)
 		}
-		none(path, raw)
+		ids[noun] = some[0].ID
 	}
-	dieWithStacks(t, a)
-	none("the log", []byte(a.log.String()))
-	a2 := serveNow(t, launch{data: a.data, args: []string{"--log-level", "debug"}})
-	a2.stop()
-	none("the log of the second start", []byte(a2.log.String()))
-	seen := 0
-	err := filepath.WalkDir(a.data, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		seen++
-		none(path, b)
-		return err
-	})
-	if err != nil || seen < 4 {
-		t.Errorf("%d files, %v", seen, err)
-	}
+	return ids
 }
 
 // dieWithStacks ends it as a panic does: the stacks of all goroutines go to the log.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"holdfast/engine/chat"
@@ -40,5 +41,29 @@ func TestACallWithoutAnAddressIsRefused(t *testing.T) {
 	var e *chat.Error
 	if !errors.As(err, &e) || e.Kind != chat.KindConfig {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestARefusedImportEndsItsConnection: the rest of its body must not be read as the next request.
+func TestARefusedImportEndsItsConnection(t *testing.T) {
+	a := serveNow(t, launch{})
+	for range 3 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.url+"/api/v1/model-server/import?name=m", strings.NewReader("this is no GGUF"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+a.token)
+		req.Header.Set("Content-Type", "application/octet-stream")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil || !res.Close || res.StatusCode < 400 {
+			t.Errorf("%d, ends the connection: %v, %v", res.StatusCode, res.Close, err)
+		}
+		a.must("POST", "/api/v1/logins", map[string]any{}, nil)
+	}
+	if strings.Contains(a.log.String(), "panic") {
+		t.Errorf("it panicked:\n%s", a.log)
 	}
 }

@@ -77,6 +77,8 @@ func (a *API) importModel(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
+	// What is refused leaves a body that nobody has read; the connection must not be taken for the next request.
+	w.Header().Set("Connection", "close")
 	a.transfer(w, r, func(ctx context.Context, progress func(chat.Progress)) (chat.ModelConfig, error) {
 		return a.o.Models.Import(ctx, gate.Principal(ctx), model.ImportInput{Name: name, Body: r.Body, Size: r.ContentLength, Progress: progress})
 	})
