@@ -117,10 +117,16 @@ func linkHash(prev []byte, b bucket, key []byte, version byte, body []byte) [has
 func toJSON(v any) ([]byte, error) {
 	w := jsonWriters.Get().(*jsonWriter)
 	defer w.release()
+	body, err := w.encode(v)
+	return bytes.Clone(body), err
+}
+
+// encode is toJSON; what it gives is valid until release.
+func (w *jsonWriter) encode(v any) ([]byte, error) {
 	if err := w.enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("kv: encode %T: %w", v, err)
 	}
-	return bytes.Clone(bytes.TrimSuffix(w.buf.Bytes(), []byte("\n"))), nil
+	return bytes.TrimSuffix(w.buf.Bytes(), []byte("\n")), nil
 }
 
 // jsonWriter is a buffer that grows once for many records.

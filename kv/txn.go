@@ -147,7 +147,9 @@ func (t *txn) putRef(b bucket, key, head []byte, ref fileRef) error {
 }
 
 func (t *txn) putJSON(b bucket, key []byte, v any) error {
-	body, err := toJSON(v)
+	w := jsonWriters.Get().(*jsonWriter)
+	defer w.release()
+	body, err := w.encode(v)
 	if err != nil {
 		return err
 	}

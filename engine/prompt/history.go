@@ -12,7 +12,7 @@ import (
 // history gives the messages after the system text (engine.md 8.2).
 func history(in Input) []chat.PromptMessage {
 	msgs := inPrompt(in)
-	h := &historyWriter{in: in, ids: map[string]bool{}}
+	h := &historyWriter{in: in, ids: map[string]bool{}, out: make([]chat.PromptMessage, 0, len(msgs))}
 	h.pair(msgs)
 	for _, m := range msgs {
 		switch m.Role {
@@ -32,8 +32,8 @@ func history(in Input) []chat.PromptMessage {
 // inPrompt leaves out what is deleted, not for the model, or before the latest boundary. User Messages that a summary names as
 // unanswered follow it.
 func inPrompt(in Input) []*chat.Message {
-	var out []*chat.Message
 	from := lastBoundary(in.Messages)
+	out := make([]*chat.Message, 0, len(in.Messages)-from)
 	if from >= 0 && in.Messages[from].Boundary == chat.BoundarySummary {
 		out = append(out, in.Messages[from])
 		out = append(out, named(in.Messages[:from], in.Messages[from].Unanswered)...)
