@@ -194,7 +194,9 @@ func (x *Tx) PutChat(c *chat.Chat) error {
 	if found && (old.parent != h.parent || old.root != h.root) {
 		return fmt.Errorf("kv: chat %s: parent and root never change", c.ID)
 	}
-	body, err := toJSON(storedChat{Chat: c})
+	w := jsonWriters.Get().(*jsonWriter)
+	defer w.release()
+	body, err := w.encode(storedChat{Chat: c})
 	if err != nil {
 		return err
 	}
@@ -212,10 +214,11 @@ func (x *Tx) PutChat(c *chat.Chat) error {
 		return err
 	}
 	head := h.bytes()
-	if err := x.t.put(bChat, id[:], head, body); err != nil {
+	kept, err := x.t.putKept(bChat, id[:], head, body)
+	if err != nil {
 		return err
 	}
-	x.s.written.keepChat(id[:], head, body, c)
+	x.s.written.keepChat(id[:], kept, c)
 	return nil
 }
 

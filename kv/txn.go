@@ -141,6 +141,16 @@ func (t *txn) put(b bucket, key, head, body []byte) error {
 	return t.putRef(b, key, head, ref)
 }
 
+// putKept is put, and gives the record as it is stored; its bytes stay as they are. Of a spilled one it gives the zero record.
+func (t *txn) putKept(b bucket, key, head, body []byte) (record, error) {
+	if len(body) > spillAbove {
+		return record{}, t.put(b, key, head, body)
+	}
+	value := encodeRecord(recordVersion, b, key, head, body)
+	split := recordHead + len(head)
+	return record{version: recordVersion, head: value[recordHead:split], body: value[split:]}, t.putRaw(b, key, value)
+}
+
 // putRef writes a record whose body is in files/.
 func (t *txn) putRef(b bucket, key, head []byte, ref fileRef) error {
 	return t.putRaw(b, key, encodeRecord(recordVersion|spillBit, b, key, head, ref.bytes()))

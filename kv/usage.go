@@ -51,14 +51,17 @@ func (x *Tx) addUsage(user id16, day chat.Day, root id16, u *chat.UsageEntry) er
 		d.Add(chat.LineOf(u))
 	}
 	d.UserID, d.Day, d.RootID = u.UserID, day, chat.ID(root.String())
-	body, err := toJSON(d)
+	w := jsonWriters.Get().(*jsonWriter)
+	defer w.release()
+	body, err := w.encode(d)
 	if err != nil {
 		return err
 	}
-	if err := x.t.put(bUsageDay, key, nil, body); err != nil {
+	stored, err := x.t.putKept(bUsageDay, key, nil, body)
+	if err != nil {
 		return err
 	}
-	x.s.written.keep(bUsageDay, key, nil, body, d)
+	x.s.written.keep(bUsageDay, key, stored, d)
 	return nil
 }
 

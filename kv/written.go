@@ -37,9 +37,9 @@ func (w *written) find(b bucket, key []byte, r record) any {
 	return nil
 }
 
-// keep takes over head, body and value.
-func (w *written) keep(b bucket, key, head, body []byte, value any) {
-	if len(body) > spillAbove || bytes.Contains(body, escapedRune) {
+// keep takes over the record, as putKept gave it, and value.
+func (w *written) keep(b bucket, key []byte, r record, value any) {
+	if len(r.body) == 0 || bytes.Contains(r.body, escapedRune) {
 		return
 	}
 	w.mu.Lock()
@@ -47,13 +47,13 @@ func (w *written) keep(b bucket, key, head, body []byte, value any) {
 	if w.of == nil || len(w.of) >= writtenKept {
 		w.of = map[decodedKey]writtenRecord{}
 	}
-	w.of[decodedKey{b, string(key)}] = writtenRecord{head: head, body: body, value: value}
+	w.of[decodedKey{b, string(key)}] = writtenRecord{head: r.head, body: r.body, value: value}
 }
 
 // keepChat keeps a Chat as it was stored. One that holds raw JSON or a cause, which do not come back as they went in, is not worth it.
-func (w *written) keepChat(key, head, body []byte, c *chat.Chat) {
+func (w *written) keepChat(key []byte, r record, c *chat.Chat) {
 	if len(c.Outstanding) == 0 && len(c.ClientTools) == 0 && c.LastError == nil {
-		w.keep(bChat, key, head, body, ownChat(c))
+		w.keep(bChat, key, r, ownChat(c))
 	}
 }
 
