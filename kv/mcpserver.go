@@ -36,6 +36,23 @@ func (x *Tx) SignInSecrets() ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, signInSecrets) }), err
 }
 
+// EndSignIns forgets a person's sign-ins under way at MCP servers.
+func (x *Tx) EndSignIns(user chat.UserID) error {
+	all, err := x.SignInSecrets()
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
+		if !strings.Contains(name, "/"+string(user)+"/") {
+			continue
+		}
+		if err := x.PutSecret(name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // deleteMCPSignIns removes all of a person's sign-ins at MCP servers, those under way as well.
 func (x *Tx) deleteMCPSignIns(user chat.UserID) error {
 	all, err := x.SecretNames()

@@ -94,6 +94,10 @@ func (r *Room) SignOut(ctx context.Context, p chat.Principal) error {
 		if err != nil || !gone {
 			return err
 		}
+		// Whoever uses this browser next must not end in this person's name what they have begun elsewhere.
+		if err := tx.EndSignIns(p.UserID); err != nil {
+			return err
+		}
 		return tx.AppendAudit(chat.AuditBy(ctx, p, chat.AuditSignOut, string(p.SessionID)))
 	})
 	if err != nil {
