@@ -30,6 +30,8 @@ import (
 type agentOptions struct {
 	url, dir, enrolFile string
 	pins                list
+	// makeIn are the directories in which the appliance may make Workspaces.
+	makeIn list
 	// calls are the hosts, with ports, where MCP servers of the files may be reached.
 	calls          list
 	insecure, unit bool
@@ -57,6 +59,7 @@ func parseAgent(args []string, stderr io.Writer) (agentOptions, error) {
 	flags.BoolVar(&o.unit, "unit", false, "print a systemd unit that starts this agent, and do nothing else")
 	flags.StringVar(&o.state, "state", "", "directory for the agent's key (default "+cli.DefaultAgentState()+")")
 	flags.StringVar(&o.listen, "listen", "", "loopback address for the commands beside the agent (default the socket agent.sock in the state directory)")
+	flags.Var(&o.makeIn, "make-in", "directory in which the appliance may make workspaces; may be repeated (default none)")
 	flags.Var(&o.calls, "allow-call", "HOST:PORT where an MCP server that the files name may be reached; may be repeated (default none)")
 	flags.StringVar(&o.log.level, "log-level", firstOf(os.Getenv("HOLDFAST_LOG_LEVEL"), "info"), "debug, info, warn or error")
 	flags.StringVar(&o.log.format, "log-format", "auto", "auto, text or json")
@@ -163,6 +166,10 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if err != nil {
 		return err
 	}
+	roots, err := o.roots(ctx, places)
+	if err != nil {
+		return err
+	}
 	identity, err := link.ReadIdentity(o.state)
 	if err != nil {
 		return refusedAs(err)
@@ -170,7 +177,7 @@ func serveAgent(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if identity, err = o.enrol(ctx, dial, identity, dir, stdin, stdout); err != nil {
 		return err
 	}
-	return o.run(ctx, ground{places: places, box: box, local: local, dir: dir}, dial, identity, stdout, log)
+	return o.run(ctx, ground{places: places, box: box, local: local, dir: dir, roots: roots}, dial, identity, stdout, log)
 }
 
 // enrol uses a token, which one that has enrolled already needs only to enrol anew.
@@ -242,9 +249,11 @@ type ground struct {
 	box    *sandbox.Box
 	local  *beside
 	dir    string
+	// roots are where Workspaces may be made.
+	roots []string
 }
 
-func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i link.Identity, stdout io.Writer, log *slog.Logger) error {
+func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i link.Identity, stdout io.Writer, log *slog.Logger) (err error) {
 	dir := at.dir
 	servers, ws, err := openServers(ctx, at.places, chat.WorkspaceRecord{ID: i.WorkspaceID, Kind: chat.WorkspaceLocal, Directory: dir}, o.state)
 	if err != nil {
@@ -261,13 +270,18 @@ func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i 
 	api := link.NewAPI(ws, boot)
 	api.ServeContext(wctx.Handler(files, log))
 	api.ServeServers(servers, servers.Hold)
+	spaces, err := o.openSpaces(ctx, at, boot, api, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, spaces.close()) }()
 	level, reason := at.box.Level()
-	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: api, Log: log,
-		Stats: func() chat.AgentStats { return machineStats(ctx, ws, dir) },
+	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: spaces.handler, Log: log,
+		Stats: func() chat.AgentStats { return spaces.count(ctx, machineStats(ctx, ws, dir)) },
 		Push: func(ctx context.Context, to *link.Pusher) error {
-			return wctx.Push(ctx, files, to.Send, wctx.PushOptions{Log: log, Report: to.Report})
+			return spaces.push(ctx, to, func() error { return wctx.Push(ctx, files, to.Send, wctx.PushOptions{Log: log, Report: to.Report}) })
 		},
-		Hello: link.Hello{Capabilities: link.Capabilities(), BootID: boot,
+		Hello: link.Hello{Capabilities: spaces.capabilities(), BootID: boot,
 			BinaryVersion: version, OS: runtime.GOOS, Arch: runtime.GOARCH, Shell: agentside.Shell(), Sandbox: string(level),
 			SandboxOpen: at.box.Report(chat.ProfileWorkspace).Open, SandboxReason: reason}})
 	if err != nil {

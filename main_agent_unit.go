@@ -65,6 +65,14 @@ func (o agentOptions) printUnit(stdout io.Writer, program string) error {
 	for _, p := range o.pins {
 		words = append(words, "--pin", p)
 	}
+	writes := dir
+	for _, d := range o.makeIn {
+		abs, err := filepath.Abs(d)
+		if err != nil {
+			return err
+		}
+		words, writes = append(words, "--make-in", abs), writes+" "+abs
+	}
 	for _, c := range o.calls {
 		words = append(words, "--allow-call", c)
 	}
@@ -74,13 +82,16 @@ func (o agentOptions) printUnit(stdout io.Writer, program string) error {
 	if err := plainWords(words...); err != nil {
 		return err
 	}
-	home := dir == "/home" || dir == "/root" || strings.HasPrefix(dir, "/home/") || strings.HasPrefix(dir, "/root/")
+	home := false
+	for at := range strings.FieldsSeq(writes) {
+		home = home || at == "/home" || at == "/root" || strings.HasPrefix(at, "/home/") || strings.HasPrefix(at, "/root/")
+	}
 	hide := "ProtectHome=tmpfs\n"
 	if home {
 		hide = ""
 	}
 	// No text/template: with it the linker keeps every exported method of every type, which is a tenth of the binary.
-	_, err = strings.NewReplacer("@DIR@", dir, "@LINE@", strings.Join(words, " "), "@HOME@", hide).WriteString(stdout, agentUnit)
+	_, err = strings.NewReplacer("@DIR@", writes, "@LINE@", strings.Join(words, " "), "@HOME@", hide).WriteString(stdout, agentUnit)
 	return err
 }
 

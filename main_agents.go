@@ -41,9 +41,9 @@ func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *works
 		defer spaces.Reached()
 		return room.Seen(ctx, id, greeting)
 	}
-	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Seen: seen, Moved: room.Moved, Sink: sink, Version: version,
+	d.links = link.NewAppliance(link.ApplianceOptions{Record: room.Record, Enrol: d.enrol, Made: room.Made, Seen: seen, Moved: room.Moved, Sink: sink, Version: version,
 		BootID: uuid.NewString(), Log: log})
-	places.Reach(agentside.Beyond{Open: d.links.Open, Stop: d.stop, Sandbox: d.sandbox})
+	places.Reach(agentside.Beyond{Open: d.links.Open, Stop: d.stop, Make: d.links.Make, Remove: d.links.Remove, Sandbox: d.sandbox})
 	spaces.Far(d.links.Revoke, func(id chat.AgentID) bool { return !d.links.State(id).Online })
 	metrics.Read("holdfast_agents_connected", "Agents whose link is up.", func() float64 { return float64(d.links.Count().Connected) })
 	metrics.ReadTotal("holdfast_link_reconnects_total", "Links of agents that came back.", func() float64 { return float64(d.links.Count().Reconnects) })

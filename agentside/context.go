@@ -1,6 +1,7 @@
 package agentside
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -74,7 +75,7 @@ func newContexts(w *Workspaces, o Options) (*contexts, error) {
 		return nil, err
 	}
 	return &contexts{serve: w.Serve, keep: filepath.Join(w.own.state, "context"), log: o.Log, allowed: o.ContextRoots, open: map[chat.WorkspaceID]*living{}, setup: map[chat.WorkspaceID]bool{},
-		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.own.data, w.own.state}, Key: key, BootID: rand.Text(), Getenv: lookup(o.Environ), Resolved: o.Resolved, Log: o.Log}}, nil
+		options: wctx.Options{Home: wctx.Home(), Denied: []string{w.own.data, w.own.state}, Key: key, BootID: cmp.Or(o.BootID, rand.Text()), Getenv: lookup(o.Environ), Resolved: o.Resolved, Log: o.Log}}, nil
 }
 
 // lookup finds variables in an environment; nil is this process's own.

@@ -36,6 +36,9 @@ var _ chat.Maker = (*Workspaces)(nil)
 // Make makes the directory of a Workspace.
 func (w *Workspaces) Make(ctx context.Context, rec chat.WorkspaceRecord, log func(string)) (chat.Made, error) {
 	m := rec.Made
+	if rec.Kind == chat.WorkspaceAgent && w.beyond.Make != nil {
+		return w.beyond.Make(ctx, rec, log)
+	}
 	if m.Kind == chat.TemplateDirectory {
 		dir, err := w.Resolve(ctx, m.Source)
 		return chat.Made{Directory: dir}, err
@@ -110,6 +113,9 @@ func (w *Workspaces) clone(ctx context.Context, parent string, rec chat.Workspac
 	if err := w.reaches(ctx, rec.Made.Source); err != nil {
 		return chat.Made{}, errors.Join(err, os.RemoveAll(dir))
 	}
+	if err := w.mayClone(ctx, rec.Made.Source); err != nil {
+		return chat.Made{}, errors.Join(err, os.RemoveAll(dir))
+	}
 	args := []string{"clone", "--template=", "--no-recurse-submodules"}
 	if rec.Made.Branch != "" {
 		args = append(args, "--branch", rec.Made.Branch)
@@ -118,6 +124,18 @@ func (w *Workspaces) clone(ctx context.Context, parent string, rec chat.Workspac
 		return chat.Made{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return chat.Made{Directory: dir, Branch: rec.Made.Branch}, nil
+}
+
+// mayClone looks whether a path may be read; what stands elsewhere is asked of its host.
+func (w *Workspaces) mayClone(ctx context.Context, source string) error {
+	if w.own.roots == nil || !filepath.IsAbs(source) {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(source)
+	if err == nil && !w.inRoots(real) {
+		return chat.Invalid("source", fmt.Sprintf("%q does not lie in a directory where workspaces may be made on that machine", source))
+	}
+	return err
 }
 
 // reaches asks whether the host of an address may be called; a path calls nobody.
@@ -187,6 +205,9 @@ func plainBranch(name string) string {
 
 // Remove removes a worktree; its branch stays in the repository.
 func (w *Workspaces) Remove(ctx context.Context, rec chat.WorkspaceRecord, discard bool) error {
+	if rec.Kind == chat.WorkspaceAgent && w.beyond.Remove != nil {
+		return w.beyond.Remove(ctx, rec, discard)
+	}
 	if rec.Made.Kind != chat.TemplateWorktree || rec.Directory == "" || gone(rec.Directory) {
 		return nil
 	}

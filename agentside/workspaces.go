@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,10 @@ type Options struct {
 	Dial server.Dial
 	// Unwatched: the file system is not watched for what others change. Tests with a clock of their own cannot wait beside the kernel.
 	Unwatched bool
+	// Roots are the directories in which Workspaces may be; nil is anywhere.
+	Roots []string
+	// BootID names this run in the Snapshots; "" is one of its own.
+	BootID string
 	// Beside: Workspaces are beside Agents only; no folder of this machine is one.
 	Beside bool
 	Log    *slog.Logger
@@ -62,6 +67,9 @@ type Beyond struct {
 	Open func(ctx context.Context, rec chat.WorkspaceRecord) (chat.Workspace, error)
 	// Stop ends what runs there. Of a Workspace that is not beside an Agent it does nothing; an Agent that is away is KindUnreachable.
 	Stop func(ctx context.Context, id chat.WorkspaceID) error
+	// Make makes the directory of a Workspace there, and Remove removes what was made, as chat.Maker has them.
+	Make   func(ctx context.Context, rec chat.WorkspaceRecord, log func(string)) (chat.Made, error)
+	Remove func(ctx context.Context, rec chat.WorkspaceRecord, discard bool) error
 	// Sandbox tells what confines the commands there, and why that is not all there could be.
 	Sandbox func(ctx context.Context, rec chat.WorkspaceRecord) (chat.Sandbox, string)
 }
@@ -79,6 +87,7 @@ type Workspaces struct {
 	own struct {
 		data, temp, state string
 		making            making
+		roots             []string
 		// beside: no folder of this machine is a Workspace.
 		beside bool
 	}
@@ -175,6 +184,13 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Workspaces{serving: serving{o.Dial, o.Environ, o.Now}, gate: files.NewGate(), box: o.Sandbox, open: map[chat.WorkspaceID]*workspace{}}
+	for _, root := range o.Roots {
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			return nil, fmt.Errorf("workspaces: %w", err)
+		}
+		w.own.roots = append(w.own.roots, real)
+	}
 	w.own.making, w.own.beside = making{dir: o.Made, mayCall: o.MayCall}, o.Beside
 	for _, dir := range []struct {
 		real *string
@@ -339,10 +355,23 @@ func (w *Workspaces) Resolve(_ context.Context, directory string) (string, error
 			return invalid("%q is, holds or lies in the appliance's own directory %q; choose another", dir, own)
 		}
 	}
+	if !w.inRoots(real) {
+		return invalid("%q does not lie in a directory where workspaces may be made on that machine", dir)
+	}
 	if err := readable(real); err != nil {
 		return invalid("%q cannot be read: %v", dir, reason(err))
 	}
 	return real, nil
+}
+
+// inRoots says whether a real directory lies where Workspaces may be.
+func (w *Workspaces) inRoots(real string) bool {
+	if w.own.roots == nil {
+		return true
+	}
+	return slices.ContainsFunc(w.own.roots, func(root string) bool {
+		return real == root || strings.HasPrefix(real, root+string(filepath.Separator))
+	})
 }
 
 func readable(dir string) error {
@@ -431,3 +460,6 @@ func (w *Workspaces) Close(ctx context.Context) error {
 	w.changes.trees.Close()
 	return errors.Join(w.contexts.close(ctx), w.manager.Close(ctx), w.git.Close(ctx))
 }
+
+// Running counts the processes of all Workspaces.
+func (w *Workspaces) Running() int { return w.manager.Running() }

@@ -73,7 +73,8 @@ func until(t time.Time) string {
 
 // offers are what an Agent may offer, in words.
 var offers = []struct{ capability, words string }{{"proc/1", "commands"}, {"files/1", "files"}, {"git/1", "git"}, {"context/1", "live context"}, {"sandbox/1", "sandbox"},
-	{"rules/1", "writing under the rules"}, {"mcp/1", "MCP servers"}, {"outputs/1", "long results kept whole"}}
+	{"rules/1", "writing under the rules"}, {"mcp/1", "MCP servers"}, {"outputs/1", "long results kept whole"},
+	{chat.CapabilityPlaces, "workspaces made there"}}
 
 func agentView(e agent.Entry) view.FarAgent {
 	g := e.Agent.Greeting
@@ -97,6 +98,9 @@ func agentView(e agent.Entry) view.FarAgent {
 	}
 	if st := e.State.Stats; out.State == view.AgentOnline && st.MemoryTotalBytes > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("load %.1f, %d%% of memory free, %s", st.Load, st.MemoryFreeBytes*100/st.MemoryTotalBytes, countOf(st.Processes, "process", "processes")))
+	}
+	if e.Made > 0 {
+		out.Facts = append(out.Facts, countOf(e.Made, "more workspace", "more workspaces")+" made there")
 	}
 	var has, lacks []string
 	for _, o := range offers {

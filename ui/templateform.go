@@ -16,7 +16,7 @@ import (
 // The selects of a Template's form: values and labels in turn.
 var (
 	kindChoices = []string{string(chat.TemplateDirectory), "A folder, as it is", string(chat.TemplateClone), "A new clone of a repository",
-		string(chat.TemplateWorktree), "A worktree of a repository on this machine"}
+		string(chat.TemplateWorktree), "A worktree of a repository"}
 	policyChoices  = []string{chat.PolicyAsk, "as the sandbox allows, else ask", chat.PolicyTrusted, "trusted: run without asking"}
 	defaultChoices = []string{"", "what Holdfast does by itself", string(chat.PermitAsk), "ask", string(chat.PermitDeny), "deny", string(chat.PermitAllow), "allow"}
 	profileChoices = []string{string(chat.ProfileWorkspace), "write in the workspace, no network", string(chat.ProfileReadOnly), "only read",
@@ -26,11 +26,14 @@ var (
 // kindWords are the kinds in a word.
 var kindWords = map[chat.TemplateKind]string{chat.TemplateDirectory: "folder", chat.TemplateClone: "clone", chat.TemplateWorktree: "worktree"}
 
-// templateView is a Template as its page shows it.
-func templateView(t chat.Template) view.Template {
+// templateView is a Template as its page shows it; targets are as templateGroups takes them.
+func templateView(t chat.Template, targets []string) view.Template {
 	out := view.Template{ID: string(t.ID), Name: t.Name, Description: t.Description, Kind: kindWords[t.Kind], Models: t.AllowAgents,
-		Groups: templateGroups(string(t.ID), templateValues(t), nil)}
+		Groups: templateGroups(string(t.ID), templateValues(t), nil, targets)}
 	var facts []string
+	if chat.TargetBeside(t.Target) {
+		out.Target = labelOf(targets, t.Target)
+	}
 	if t.Setup != "" {
 		facts = append(facts, "with setup")
 	}
@@ -62,14 +65,28 @@ func templateValues(t chat.Template) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(t.Variables)) {
 		vars.WriteString(name + "=" + t.Variables[name] + "\n")
 	}
-	return map[string]string{"name": t.Name, "description": t.Description, "kind": string(t.Kind), "source": t.Source, "directory": t.Directory,
+	return map[string]string{"name": t.Name, "description": t.Description, "kind": string(t.Kind), "source": t.Source, "directory": t.Directory, "target": t.Target,
 		"setup": t.Setup, "setup_timeout_ms": spanText(t.SetupTimeoutMS), "setup_network": box(t.SetupNetwork), "variables": vars.String(),
 		"allow_agents": box(t.AllowAgents), "allow_members": box(t.AllowMembers), "policy": t.Policy, "sandbox": t.Sandbox,
 		"ttl_ms": spanText(t.TTLMS), "autostop": box(t.Autostop), "permissions": ruleLines(t.Permissions.Rules), "permissions_default": string(t.Permissions.Default)}
 }
 
-// templateGroups are the fields of a Template's form with their values and what is wrong with them, by name.
-func templateGroups(id string, values, wrong map[string]string) []view.FieldGroup {
+// labelOf is what a select with these values and labels says of a value.
+func labelOf(pairs []string, value string) string {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == value {
+			return pairs[i+1]
+		}
+	}
+	return "an agent that cannot make workspaces now"
+}
+
+// templateGroups are the fields of a Template's form with their values and what is wrong with them, by name. targets are where its
+// Workspaces can be made, as values and labels in turn.
+func templateGroups(id string, values, wrong map[string]string, targets []string) []view.FieldGroup {
+	if at := values["target"]; chat.TargetBeside(at) && !slices.Contains(targets, at) {
+		targets = append(targets[:len(targets):len(targets)], at, labelOf(targets, at))
+	}
 	line := func(name, label, hint string) view.Field {
 		return view.Field{ID: "t-" + name + "-" + id, Name: name, Label: label, Hint: hint, Value: values[name], Error: wrong[name]}
 	}
@@ -91,14 +108,19 @@ func templateGroups(id string, values, wrong map[string]string) []view.FieldGrou
 		f.Short = true
 		return f
 	}
+	first := []view.Field{line("name", "Name", ""), choice("kind", "What is made", "", kindChoices)}
+	source, directory := "A path on this machine; to clone also a bundle, or an address with https:// or ssh://.", "A folder on this machine. Empty: holdfast-workspaces in the home directory."
+	if len(targets) > 2 {
+		first = append(first, choice("target", "Where", "On this machine, or beside an agent that lets workspaces be made.", targets))
+		source = "A path on that machine; to clone also a bundle, or an address with https:// or ssh://. Beside an agent it lies below a directory that its --make-in names."
+		directory = "A folder on that machine. Empty: holdfast-workspaces in the home directory, or the agent's first --make-in."
+	}
 	return []view.FieldGroup{
-		{Fields: []view.Field{line("name", "Name", ""), choice("kind", "What is made", "", kindChoices),
-			line("source", "Folder or repository", "A path on this machine; to clone also a bundle, or an address with https:// or ssh://."),
-			line("directory", "Made in", "A folder on this machine. Empty: holdfast-workspaces in the home directory."),
-			long("description", "Description", "A model chooses by it.", 2)}},
+		{Fields: append(first, line("source", "Folder or repository", source), line("directory", "Made in", directory),
+			long("description", "Description", "A model chooses by it.", 2))},
 		{Title: "Who may use it", Fields: []view.Field{
 			box("allow_agents", "Models", "A model may make the workspace of its chat from it."),
-			box("allow_members", "People who are no admins", "That lets them, and their models, run commands on this machine.")}},
+			box("allow_members", "People who are no admins", "That lets them, and their models, run commands where it is made.")}},
 		{Title: "Setup", Fields: []view.Field{
 			long("setup", "Command", "Runs once in each new workspace, in its sandbox, before anything else.", 4),
 			long("variables", "Variables", "NAME=value, one a line, for the setup and all commands. No place for secrets: a model can read them.", 4),
@@ -138,6 +160,9 @@ func templateFields(form url.Values) (in chat.TemplateFields, wrong map[string]s
 		AllowAgents: box("allow_agents"), AllowMembers: box("allow_members"), Setup: text("setup"), SetupTimeoutMS: span("setup_timeout_ms"),
 		SetupNetwork: box("setup_network"), TTLMS: span("ttl_ms"), Autostop: box("autostop"), Policy: text("policy"), Sandbox: text("sandbox"),
 		Variables: map[string]string{}}
+	if form.Has("target") {
+		in.Target = text("target")
+	}
 	if kind == chat.TemplateDirectory {
 		// Its field is not shown then.
 		*in.Directory = ""

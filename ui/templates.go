@@ -1,14 +1,17 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
 
+	"holdfast/engine/agent"
 	"holdfast/engine/chat"
 	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
@@ -26,23 +29,47 @@ func (s *Site) templatesPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.document(w, r, http.StatusOK, view.TemplatesDocument(view.TemplatesPage{Page: s.page("Templates"), Note: s.serverNote(ctx, p), Templates: list,
-		New: freshTemplate(), Admin: p.Admin()}))
+		New: freshTemplate(s.targets(ctx, p)), Admin: p.Admin()}))
 }
 
 func (s *Site) templateViews(ctx context.Context, p chat.Principal) ([]view.Template, error) {
 	list, err := s.workspaces.ListTemplates(ctx, p, workspace.ListTemplatesInput{})
 	out := make([]view.Template, 0, len(list))
+	targets := s.targets(ctx, p)
 	for _, t := range list {
-		out = append(out, templateView(t))
+		out = append(out, templateView(t, targets))
 	}
 	return out, err
 }
 
+// targets are where the Workspaces of a Template can be made: here, and beside the Agents that let them be made. Only admins choose.
+func (s *Site) targets(ctx context.Context, p chat.Principal) []string {
+	out := []string{chat.TargetAppliance, "this machine"}
+	if !p.Admin() {
+		return out
+	}
+	all, err := s.o.Agents.List(ctx, p, agent.ListInput{})
+	if err != nil {
+		s.log.WarnContext(ctx, "the agents could not be listed", chat.LogError, err)
+	}
+	for _, e := range all.Agents {
+		if !slices.Contains(e.Agent.Greeting.Capabilities, chat.CapabilityPlaces) {
+			continue
+		}
+		name := cmp.Or(e.Agent.Host, "an agent") + " (agent of " + e.Workspace
+		if !e.State.Online {
+			name += ", away"
+		}
+		out = append(out, string(e.Agent.ID), name+")")
+	}
+	return out
+}
+
 // freshTemplate is an empty form under an id that no form had before.
-func freshTemplate() view.Template {
+func freshTemplate(targets []string) view.Template {
 	id := "new" + strconv.FormatInt(time.Now().UnixMilli(), 36)
-	values := templateValues(chat.Template{Kind: chat.TemplateDirectory, Autostop: true, Policy: chat.PolicyAsk, Sandbox: string(chat.ProfileWorkspace)})
-	return view.Template{ID: id, Groups: templateGroups(id, values, nil)}
+	values := templateValues(chat.Template{Kind: chat.TemplateDirectory, Target: chat.TargetAppliance, Autostop: true, Policy: chat.PolicyAsk, Sandbox: string(chat.ProfileWorkspace)})
+	return view.Template{ID: id, Groups: templateGroups(id, values, nil, targets)}
 }
 
 // createTemplate adds a Template. What is wrong stands beside its field, and what was typed stays.
@@ -60,7 +87,7 @@ func (s *Site) createTemplate(w http.ResponseWriter, r *http.Request) {
 		s.fragment(w, r, view.TemplateNew(*shown))
 		return
 	}
-	s.templateList(w, r, view.TemplateNew(freshTemplate()))
+	s.templateList(w, r, view.TemplateNew(freshTemplate(s.targets(r.Context(), gate.Principal(r.Context())))))
 }
 
 func (s *Site) updateTemplate(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +102,7 @@ func (s *Site) updateTemplate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if shown == nil {
-		stored := templateView(t)
+		stored := templateView(t, s.targets(r.Context(), gate.Principal(r.Context())))
 		stored.Saved = true
 		s.templateList(w, r, view.TemplateForm(stored))
 		return
@@ -99,7 +126,7 @@ func (s *Site) takeTemplate(r *http.Request, id string, store func(chat.Template
 		wrong, refused.Problem = wrongFields(err)
 		wrong = ruleProblems(wrong)
 	}
-	refused.Groups = templateGroups(id, typed(r.PostForm), wrong)
+	refused.Groups = templateGroups(id, typed(r.PostForm), wrong, s.targets(r.Context(), gate.Principal(r.Context())))
 	return refused, nil
 }
 

@@ -29,6 +29,8 @@ const (
 	headerKey   = "Idempotency-Key"
 	// headerProfile is how the appliance's record of a Workspace confines its MCP servers.
 	headerProfile = "Holdfast-Profile"
+	// headerSpace names the Workspace, if it is one that was made beside the Agent.
+	headerSpace = "Holdfast-Workspace-Id"
 	// headerPath is the resolved path of a file; headerRefused says that a body is what is remembered, not what was asked for.
 	headerPath    = "Holdfast-Path"
 	headerRefused = "Holdfast-Refused"
@@ -52,6 +54,8 @@ type EnrolAnswer struct {
 type ApplianceOptions struct {
 	// Record gives an enrolled Agent; one that is not there, or no more, is KindNotFound.
 	Record func(ctx context.Context, id chat.AgentID) (chat.AgentRecord, error)
+	// Made lists the Workspaces that were made beside an Agent; nil is none.
+	Made func(ctx context.Context, id chat.AgentID) ([]chat.WorkspaceID, error)
 	// Enrol uses up a token. KindUnauthenticated is any token that is not good.
 	Enrol func(ctx context.Context, in EnrolRequest) (EnrolAnswer, error)
 	// Seen is told when an Agent came, with its greeting, and with nil once a minute and when it went.
@@ -340,6 +344,9 @@ func (a *Appliance) attend(ctx context.Context, s *service) {
 		a.o.Log.Warn("changes beside an agent are not followed", chat.LogAgent, s.line.id, chat.LogError, err)
 		return
 	}
+	var made sync.WaitGroup
+	defer made.Wait()
+	made.Go(func() { a.attendMade(ctx, s) })
 	touched, over := make(chan struct{}, 1), make(chan struct{})
 	var following sync.WaitGroup
 	following.Go(func() {

@@ -88,25 +88,35 @@ var statusOf = map[string]int{
 	"closed": http.StatusServiceUnavailable, "unavailable": http.StatusServiceUnavailable, "stopping": http.StatusServiceUnavailable, "no_space": http.StatusInsufficientStorage,
 }
 
-// refuseError writes an error of a port.
-func refuseError(w http.ResponseWriter, err error) {
+// problemOf is an error of a port as a refusal says it.
+func problemOf(err error) *problem {
 	var file *chat.FileError
 	var process *chat.ProcessError
 	var other *chat.Error
-	p := problem{Kind: "internal", Message: "The agent could not do it."}
+	p := &problem{Kind: "internal", Message: "The agent could not do it."}
 	switch {
 	case errors.As(err, &file):
-		p = problem{Kind: file.Kind, Message: file.Message, Path: file.Path}
+		p = &problem{Kind: file.Kind, Message: file.Message, Path: file.Path}
 	case errors.As(err, &process):
-		p = problem{Kind: process.Kind, Message: process.Message}
+		p = &problem{Kind: process.Kind, Message: process.Message}
 	case errors.As(err, &other):
-		p = problem{Kind: string(other.Kind), Message: other.Message, Detail: other.Detail}
+		p = &problem{Kind: string(other.Kind), Message: other.Message, Detail: other.Detail}
+		if len(other.Validations) > 0 && p.Detail == "" {
+			// The fields are not those of who asks in the end.
+			p.Message = asDetail(errors.New(other.Validations[0].Detail))
+		}
 	default:
 		p.Detail = err.Error()
 	}
+	return p
+}
+
+// refuseError writes an error of a port.
+func refuseError(w http.ResponseWriter, err error) {
+	p := problemOf(err)
 	status, ok := statusOf[p.Kind]
 	if !ok {
 		status = http.StatusInternalServerError
 	}
-	refuse(w, status, p)
+	refuse(w, status, *p)
 }

@@ -31,6 +31,8 @@ type call struct {
 	query  url.Values
 	header map[string]string
 	chat   chat.ID
+	// space is the Workspace, if it is one that was made beside the Agent.
+	space chat.WorkspaceID
 	// boot is the run that it is meant for; "" is any.
 	boot string
 	body []byte
@@ -65,7 +67,7 @@ func (l *line) ask(ctx context.Context, needs string, c call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lacking := over.terms.lacking(needs, c.also); lacking != "" {
+		if lacking := over.terms.lacking(needs, c.also, c.placed()); lacking != "" {
 			return nil, lacks(lacking)
 		}
 		if c.shape != nil {
@@ -105,8 +107,8 @@ func (l *line) askOnce(ctx context.Context, needs string, c call) (*reply, error
 	if err != nil {
 		return nil, err
 	}
-	if !over.terms.Has(needs) {
-		return nil, lacks(needs)
+	if lacking := over.terms.lacking(needs, c.placed()); lacking != "" {
+		return nil, lacks(lacking)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, l.times.Call, fmt.Errorf("there was no answer within %s", l.times.Call))
 	defer cancel()
@@ -127,6 +129,10 @@ func lacks(capability string) *chat.Error {
 	what := sinceWhat[capability]
 	if what == "" {
 		what = "do that"
+	}
+	if capability == CapPlaces {
+		return &chat.Error{Kind: chat.KindWrongState, Message: "The agent cannot make workspaces.",
+			Detail: "Start it with --make-in and a directory in which they may be made; an agent of an older release has to be replaced first."}
 	}
 	return &chat.Error{Kind: chat.KindWrongState, Message: "The agent of this workspace cannot " + what + ".",
 		Detail: fmt.Sprintf("It is of an older release and does not offer %s. Install the release of this appliance beside the files and start the agent again.", capability)}
@@ -166,7 +172,7 @@ func (c *connection) request(ctx context.Context, in call) (*http.Request, error
 	for name, value := range in.header {
 		req.Header.Set(name, value)
 	}
-	for name, value := range map[string]string{headerChat: string(in.chat), headerBoot: in.boot} {
+	for name, value := range map[string]string{headerChat: string(in.chat), headerBoot: in.boot, headerSpace: string(in.space)} {
 		if value != "" {
 			req.Header.Set(name, value)
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"holdfast/agentside/link/wire"
+	"holdfast/engine/chat"
 )
 
 // Major and Minor are the version of the protocol that this binary speaks. Another major version is another protocol.
@@ -30,15 +31,17 @@ const (
 	CapRules = "rules/1"
 	// CapKeep: it keeps texts that are too long for a Result.
 	CapKeep = "outputs/1"
+	// CapPlaces: the appliance may make Workspaces there, below the directories that the Agent's owner named.
+	CapPlaces = chat.CapabilityPlaces
 )
 
-// Capabilities are all that this binary has as an Agent.
+// Capabilities are all that this binary has as an Agent by itself; CapPlaces comes with directories to make Workspaces in.
 func Capabilities() []string {
 	return []string{CapProcesses, CapFiles, CapGit, CapContext, CapPush, CapSandbox, CapServers, CapRules, CapKeep}
 }
 
 // sinceMinor is the minor version that brought a capability; those that are not named came with 0.
-var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2, CapServers: 3, CapRules: 3, CapKeep: 4}
+var sinceMinor = map[string]int{CapPush: 1, CapContext: 2, CapSandbox: 2, CapServers: 3, CapRules: 3, CapKeep: 4, CapPlaces: 4}
 
 // sinceWhat is what an Agent without a capability cannot do.
 var sinceWhat = map[string]string{
@@ -49,6 +52,7 @@ var sinceWhat = map[string]string{
 	CapServers:   "run the MCP servers that its files name",
 	CapRules:     "hold a write to the rules, so nothing was written",
 	CapKeep:      "keep the whole of a long result",
+	CapPlaces:    "make workspaces",
 }
 
 // Hello is how a side presents itself.

@@ -31,6 +31,7 @@ func (e *away) Error() string {
 type fence struct {
 	chat       chat.ID
 	id, signal string
+	space      chat.WorkspaceID
 }
 
 // line is what there is of one Agent, whether a link is up or not.
@@ -48,10 +49,11 @@ type line struct {
 	since time.Time
 	state trouble
 	// closed: the Agent was revoked, or the appliance stops.
-	closed  error
-	fences  []fence
-	last    last
-	context published
+	closed error
+	fences []fence
+	last   last
+	// contexts are by the Workspace, "" for the one that the Agent was enrolled with.
+	contexts map[chat.WorkspaceID]*published
 }
 
 // last is what is known of the newest connection, also when it is gone.

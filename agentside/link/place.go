@@ -9,7 +9,7 @@ import (
 
 // place is a Workspace beside an Agent.
 type place struct {
-	line      *line
+	line      way
 	profile   chat.Profile
 	files     *remoteFiles
 	processes *remoteProcesses
@@ -32,12 +32,20 @@ func (a *Appliance) Open(_ context.Context, rec chat.WorkspaceRecord) (chat.Work
 		return nil, &chat.Error{Kind: chat.KindWrongState, Message: "No agent has enrolled for this workspace yet.",
 			Detail: "Start one beside its files with the command on the Agents page."}
 	}
-	l := a.line(rec.AgentID)
-	if l == nil {
+	l := way{line: a.line(rec.AgentID), space: spaceOf(rec)}
+	if l.line == nil {
 		return nil, &chat.Error{Kind: chat.KindStopping, Message: "The appliance is stopping."}
 	}
 	return &place{line: l, profile: rec.Profile(), files: &remoteFiles{line: l}, git: &remoteGit{line: l},
 		processes: &remoteProcesses{appliance: a, line: l, piece: a.o.Times.Piece, boots: &l.boots, profile: rec.Profile()}}, nil
+}
+
+// spaceOf names the Workspace for its Agent: "" for the one that the Agent was enrolled with.
+func spaceOf(rec chat.WorkspaceRecord) chat.WorkspaceID {
+	if !rec.MadeBeside() {
+		return ""
+	}
+	return rec.ID
 }
 
 // sendFences ends what was to be ended while the Agent was away. What cannot be sent now is sent over the next link.
@@ -48,7 +56,7 @@ func (a *Appliance) sendFences(ctx context.Context, l *line, c *connection) {
 	for _, f := range l.takeFences() {
 		body, err := encode(signalShape{Signal: f.signal, Fence: true})
 		if err == nil {
-			_, err = c.send(ctx, call{method: "POST", path: "/processes/" + f.id + "/signal", chat: f.chat, body: body})
+			_, err = c.send(ctx, call{method: "POST", path: "/processes/" + f.id + "/signal", chat: f.chat, space: f.space, body: body})
 		}
 		if err != nil {
 			a.o.Log.Warn("a process could not be ended yet", chat.LogAgent, l.id, chat.LogProcess, f.id, chat.LogError, err)

@@ -21,16 +21,30 @@ type published struct {
 
 type subscription struct{ touched chan struct{} }
 
+// of gives what is published of a Workspace. It needs mu.
+func (l *line) of(space chat.WorkspaceID) *published {
+	p := l.contexts[space]
+	if p == nil {
+		p = &published{watching: map[*subscription]struct{}{}}
+		if l.contexts == nil {
+			l.contexts = map[chat.WorkspaceID]*published{}
+		}
+		l.contexts[space] = p
+	}
+	return p
+}
+
 // publish keeps what the store has taken and wakes who waits for it.
-func (l *line) publish(s chat.Snapshot) {
+func (l *line) publish(space chat.WorkspaceID, s chat.Snapshot) {
 	s.Resources = slices.Clone(s.Resources)
 	for i := range s.Resources {
 		s.Resources[i].Payload, s.Resources[i].Tools = nil, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.context.snapshot = s
-	for w := range l.context.watching {
+	of := l.of(space)
+	of.snapshot = s
+	for w := range of.watching {
 		select {
 		case w.touched <- struct{}{}:
 		default:
@@ -49,16 +63,17 @@ func (p *place) Context() chat.Context {
 }
 
 // remoteContext is the Context beside an Agent.
-type remoteContext struct{ line *line }
+type remoteContext struct{ line way }
 
 // Snapshot gives the newest that the store has taken over this link; until the Agent has sent one it is not ready.
 func (c *remoteContext) Snapshot() chat.Snapshot {
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
-	if now := c.line.current; now == nil || c.line.context.snapshot.BootID != now.hello.BootID {
+	of := c.line.of(c.line.space)
+	if now := c.line.current; now == nil || of.snapshot.BootID != now.hello.BootID {
 		return chat.Snapshot{}
 	}
-	return c.line.context.snapshot
+	return of.snapshot
 }
 
 // Watch is touched after each Snapshot that was taken.
@@ -66,14 +81,12 @@ func (c *remoteContext) Watch() (<-chan struct{}, func()) {
 	w := &subscription{touched: make(chan struct{}, 1)}
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
-	if c.line.context.watching == nil {
-		c.line.context.watching = map[*subscription]struct{}{}
-	}
-	c.line.context.watching[w] = struct{}{}
+	watching := c.line.of(c.line.space).watching
+	watching[w] = struct{}{}
 	return w.touched, func() {
 		c.line.mu.Lock()
 		defer c.line.mu.Unlock()
-		delete(c.line.context.watching, w)
+		delete(watching, w)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // remoteFiles are the Files of an Agent.
-type remoteFiles struct{ line *line }
+type remoteFiles struct{ line way }
 
 var _ chat.Files = (*remoteFiles)(nil)
 

@@ -9,7 +9,7 @@ import (
 )
 
 // remoteGit reads the repositories beside an Agent.
-type remoteGit struct{ line *line }
+type remoteGit struct{ line way }
 
 var _ chat.Git = (*remoteGit)(nil)
 

@@ -16,7 +16,7 @@ import (
 // remoteProcesses are the Processes of an Agent.
 type remoteProcesses struct {
 	appliance *Appliance
-	line      *line
+	line      way
 	piece     time.Duration
 	boots     *boots
 	// profile is the Workspace's.
@@ -235,7 +235,7 @@ func (p *remoteProcesses) Watch(id string) (<-chan struct{}, func()) {
 }
 
 // follow reads a stream of touches until the func is called.
-func (l *line) follow(needs, path string, q url.Values) (<-chan struct{}, func()) {
+func (l *line) follow(needs string, in call) (<-chan struct{}, func()) {
 	touched := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	var following sync.WaitGroup
@@ -248,10 +248,10 @@ func (l *line) follow(needs, path string, q url.Values) (<-chan struct{}, func()
 				l.waitChange(ctx)
 				continue
 			}
-			if err != nil || !over.terms.Has(needs) {
+			if err != nil || over.terms.lacking(needs, in.placed()) != "" {
 				return
 			}
-			over.touches(ctx, call{method: http.MethodGet, path: path, query: q}, touched)
+			over.touches(ctx, in, touched)
 			broken = over
 		}
 	})

@@ -66,7 +66,13 @@ func confine(req chat.ProcessStart, profile chat.Profile, told chat.SandboxLevel
 			"); the command was not run."}
 	}
 	if t.Has(CapSandbox) {
-		req.Profile, req.Level = profile, now
+		if req.Profile == chat.ProfileDefault {
+			req.Profile = profile
+		}
+		if req.Level != "" && req.Level != now {
+			return nil, &chat.ProcessError{Kind: "spawn", Message: "The agent confines commands at the level " + string(now) + ", and this one runs at " + string(req.Level) + " or not at all."}
+		}
+		req.Level = now
 	}
 	return encode(shapeOf(req))
 }

@@ -23,7 +23,7 @@ const (
 
 // remoteServers are the MCP servers that run beside an Agent.
 type remoteServers struct {
-	line    *line
+	line    way
 	profile chat.Profile
 }
 

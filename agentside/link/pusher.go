@@ -16,9 +16,16 @@ import (
 type Pusher struct {
 	client wire.ApplianceClient
 	log    *slog.Logger
+	// space is the Workspace, "" for the one that the Agent was enrolled with.
+	space chat.WorkspaceID
 	// mu guards last.
 	mu   sync.Mutex
 	last string
+}
+
+// For sends the Snapshots of a Workspace that was made beside the Agent over the same link.
+func (p *Pusher) For(id chat.WorkspaceID) *Pusher {
+	return &Pusher{client: p.client, log: p.log.With(chat.LogWorkspace, id), space: id}
 }
 
 var _ wctx.Send = (*Pusher)(nil).Send
@@ -30,6 +37,7 @@ var kindOfCode = map[connect.Code]chat.Kind{connect.CodeInvalidArgument: chat.Ki
 // Send sends a Snapshot; the contract is that of wctx.Send.
 func (p *Pusher) Send(ctx context.Context, s chat.Snapshot, initial bool) (accepted bool, reason string, err error) {
 	encoded, warnings := encodePush(s, initial)
+	encoded.WorkspaceId = string(p.space)
 	for _, w := range warnings {
 		p.log.Warn("a part of the context could not be sent", chat.LogWhat, w)
 	}

@@ -49,7 +49,7 @@ func (s *service) handler(ctx context.Context) http.Handler {
 
 // capabilities are the appliance's own.
 func (a *Appliance) capabilities() []string {
-	all := Capabilities()
+	all := append(Capabilities(), CapPlaces)
 	if a.o.Sink == nil {
 		all = slices.DeleteFunc(all, func(c string) bool { return c == CapPush })
 	}
@@ -180,7 +180,13 @@ func (s *service) PushContextState(ctx context.Context, in *connect.Request[wire
 	if err != nil {
 		return nil, refusal(err)
 	}
-	accepted, reason, err := a.o.Sink.Push(ctx, record.WorkspaceID, snapshot, in.Msg.GetInitial())
+	space, id := chat.WorkspaceID(in.Msg.GetWorkspaceId()), record.WorkspaceID
+	if space != "" {
+		if id = space; !a.hasMade(ctx, record.ID, space) {
+			return nil, connect.NewError(connect.CodePermissionDenied, errors.New("the workspace is not one of this agent"))
+		}
+	}
+	accepted, reason, err := a.o.Sink.Push(ctx, id, snapshot, in.Msg.GetInitial())
 	var known *chat.Error
 	if errors.As(err, &known) && known.Kind == chat.KindInvalid {
 		return nil, refusal(err)
@@ -190,7 +196,7 @@ func (s *service) PushContextState(ctx context.Context, in *connect.Request[wire
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the appliance could not store the snapshot"))
 	}
 	if accepted {
-		s.line.publish(snapshot)
+		s.line.publish(space, snapshot)
 	}
 	return connect.NewResponse(&wire.PushContextStateResponse{Accepted: accepted, Reason: reason}), nil
 }

@@ -17,6 +17,9 @@ func (a *Appliance) Stop(ctx context.Context, rec chat.WorkspaceRecord) error {
 	if rec.AgentID == "" {
 		return nil
 	}
+	if spaceOf(rec) != "" {
+		return a.stopMade(ctx, rec)
+	}
 	ws, err := a.Open(ctx, rec)
 	if err != nil {
 		return err

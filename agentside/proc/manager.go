@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,6 +229,20 @@ func (m *Manager) list(s *Scope, id chat.ID) []chat.ProcessInfo {
 		return b.StartedAt.Compare(a.StartedAt)
 	})
 	return infos[:min(len(infos), maxListed)]
+}
+
+// Running counts the processes that run, of all Workspaces.
+func (m *Manager) Running() int {
+	m.mu.Lock()
+	some := slices.Collect(maps.Values(m.processes))
+	m.mu.Unlock()
+	n := 0
+	for _, p := range some {
+		if p.isReady() && p.info().Running {
+			n++
+		}
+	}
+	return n
 }
 
 // List gives at most 100 processes of a Chat, or of the Workspace with an empty one.

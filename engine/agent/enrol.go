@@ -82,6 +82,9 @@ func (r *Room) Enrol(ctx context.Context, p chat.Principal, in EnrolInput) (Enro
 			if old.Kind != chat.WorkspaceAgent {
 				return chat.Invalid("workspace_id", "the workspace is a folder of this machine and needs no agent")
 			}
+			if old.MadeBeside() {
+				return chat.Invalid("workspace_id", "the workspace was made beside an agent, which serves it")
+			}
 			w = old
 		} else if err := tx.PutWorkspace(w); err != nil {
 			return err
@@ -176,6 +179,9 @@ func (r *Room) Claim(ctx context.Context, in ClaimInput) (chat.AgentRecord, erro
 		if w.AgentID != "" {
 			before = w.AgentID
 			if _, err := tx.DeleteAgent(before); err != nil {
+				return err
+			}
+			if err := follow(tx, before, a.ID); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -50,6 +51,8 @@ type Entry struct {
 	Workspace string
 	// Own: that Workspace is the asker's, who may renew the Agent.
 	Own bool
+	// Made is how many others were made beside it.
+	Made int
 	// Renewal is until when a token is good with which an Agent takes this one's place; zero is none.
 	Renewal time.Time
 }
@@ -99,17 +102,23 @@ func (r *Room) List(ctx context.Context, p chat.Principal, _ ListInput) (ListOut
 		for _, w := range list {
 			spaces[w.ID] = w
 		}
+		made := map[chat.AgentID]int{}
+		for _, w := range list {
+			if w.MadeBeside() {
+				made[w.AgentID]++
+			}
+		}
 		served := map[chat.WorkspaceID]bool{}
 		for _, a := range all {
 			served[a.WorkspaceID] = true
-			e := Entry{Agent: *a, Renewal: until[a.WorkspaceID]}
+			e := Entry{Agent: *a, Renewal: until[a.WorkspaceID], Made: made[a.ID]}
 			if w := spaces[a.WorkspaceID]; w != nil {
 				e.Workspace, e.Own = w.Name, w.OwnerID == p.UserID
 			}
 			out.Agents = append(out.Agents, e)
 		}
 		for _, w := range list {
-			if w.Kind == chat.WorkspaceAgent && !served[w.ID] {
+			if w.Kind == chat.WorkspaceAgent && !w.MadeBeside() && !served[w.ID] {
 				out.Waiting = append(out.Waiting, Waiting{WorkspaceID: w.ID, Workspace: w.Name, Own: w.OwnerID == p.UserID, ExpiresAt: until[w.ID]})
 			}
 		}
@@ -171,7 +180,7 @@ func forget(tx *kv.Tx, a *chat.AgentRecord) error {
 		return err
 	}
 	w.AgentID = ""
-	return tx.PutWorkspace(w)
+	return errors.Join(tx.PutWorkspace(w), follow(tx, a.ID, ""))
 }
 
 // Record gives an Agent for the link.

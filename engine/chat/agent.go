@@ -8,6 +8,9 @@ type AgentID string
 // WorkspaceAgent is the kind of a Workspace whose files stand beside an Agent.
 const WorkspaceAgent = "agent"
 
+// CapabilityPlaces is what an Agent offers beside which Workspaces may be made.
+const CapabilityPlaces = "places/1"
+
 // AgentRecord is an Agent that has enrolled, as the store knows it. One Agent serves one Workspace.
 type AgentRecord struct {
 	ID          AgentID     `json:"id"`

@@ -35,7 +35,7 @@ type Template struct {
 	Name        string       `json:"name"`
 	Description string       `json:"description"`
 	Kind        TemplateKind `json:"kind"`
-	// Target is TargetAppliance.
+	// Target is TargetAppliance, or the id of an Agent beside which its Workspaces are made.
 	Target string `json:"target"`
 	// Source is the directory of TemplateDirectory, else the repository: a path, a bundle, or an ssh or https address.
 	Source string `json:"source"`
@@ -62,6 +62,9 @@ type Template struct {
 	Permissions RuleSet   `json:"permissions,omitzero"`
 	CreatedAt   time.Time `json:"created_at"`
 }
+
+// TargetBeside says whether a Template's Target is an Agent.
+func TargetBeside(target string) bool { return target != "" && target != TargetAppliance }
 
 // TemplateFields are what may be said of a Template; nil leaves it as it is.
 type TemplateFields struct {

@@ -97,8 +97,15 @@ func (w *WorkspaceRecord) Standing() WorkspaceState {
 	return w.State
 }
 
-// Unmade says whether there is no directory yet. That of a Workspace beside an Agent is the Agent's.
-func (w *WorkspaceRecord) Unmade() bool { return w.Kind == WorkspaceLocal && w.Directory == "" }
+// Unmade says whether there is no directory yet. That of the Workspace with which an Agent was enrolled is the Agent's.
+func (w *WorkspaceRecord) Unmade() bool {
+	return (w.Kind == WorkspaceLocal || w.MadeBeside()) && w.Directory == ""
+}
+
+// MadeBeside says whether it was made beside an Agent that has a Workspace of its own.
+func (w *WorkspaceRecord) MadeBeside() bool {
+	return w.Kind == WorkspaceAgent && w.Made.TemplateID != ""
+}
 
 // Move puts the record into the state that an event leads to.
 func (w *WorkspaceRecord) Move(e WorkspaceEvent) error {

@@ -51,23 +51,31 @@ func (r *Room) SetupOf(tx *kv.Tx, p chat.Principal, id chat.WorkspaceID, templat
 			return "", false, err
 		}
 		script, err = renewed(tx, w)
-		return script, script != "" && !w.Trusted && !r.holds(setupProfile(w.Profile(), script)), err
+		return script, script != "" && !w.Trusted && !r.holds(*w, setupProfile(w.Profile(), script)), err
 	}
 	t, err := find(tx, template)
 	if err != nil || t == nil || !t.AllowAgents || !usable(*t, p) {
 		return "", false, err
 	}
 	script = Script(*t)
-	return script, script != "" && t.Policy != chat.PolicyTrusted && !r.holds(setupProfile(chat.Profile(t.Sandbox), script)), nil
+	return script, script != "" && t.Policy != chat.PolicyTrusted && !r.holds(placeOf(*t), setupProfile(chat.Profile(t.Sandbox), script)), nil
 }
 
-// holds says whether this machine holds a command with the profile to its Workspace.
-func (r *Room) holds(p chat.Profile) bool {
+// placeOf is a Workspace as the Template would make it.
+func placeOf(t chat.Template) chat.WorkspaceRecord {
+	if chat.TargetBeside(t.Target) {
+		return chat.WorkspaceRecord{Kind: chat.WorkspaceAgent, AgentID: chat.AgentID(t.Target)}
+	}
+	return chat.WorkspaceRecord{Kind: chat.WorkspaceLocal}
+}
+
+// holds says whether the machine where a Workspace is holds a command with the profile to it.
+func (r *Room) holds(w chat.WorkspaceRecord, p chat.Profile) bool {
 	meter, can := r.places.(chat.SandboxMeter)
 	if !can {
 		return false
 	}
-	held, _ := meter.Sandbox(r.ctx, chat.WorkspaceRecord{Kind: chat.WorkspaceLocal, Sandbox: p})
+	held, _ := meter.Sandbox(r.ctx, chat.WorkspaceRecord{Kind: w.Kind, AgentID: w.AgentID, Sandbox: p})
 	return held.Full()
 }
 
@@ -130,10 +138,40 @@ func (r *Room) Reserve(tx *kv.Tx, p chat.Principal, in MakeInput) (chat.Workspac
 	w := chat.WorkspaceRecord{ID: chat.WorkspaceID(id.String()), OwnerID: p.UserID, Name: name, Kind: chat.WorkspaceLocal, CreatedAt: now, UsedAt: now,
 		Trusted: t.Policy == chat.PolicyTrusted, Sandbox: chat.Profile(t.Sandbox), State: chat.WorkspaceCreating, Made: chat.Making{TemplateID: t.ID, Kind: t.Kind, Source: t.Source,
 			ChatID: in.ChatID, Parent: t.Directory, Branch: branch, Setup: Script(*t), SetupTimeoutMS: t.SetupTimeoutMS, Variables: t.Variables}}
+	if chat.TargetBeside(t.Target) {
+		w.Kind, w.AgentID = chat.WorkspaceAgent, chat.AgentID(t.Target)
+		if why, err := cannotMake(tx, w.AgentID); err != nil || why != "" {
+			return w, orRefuse(err, why)
+		}
+	}
 	if err := tx.PutWorkspace(&w); err != nil {
 		return w, err
 	}
 	return w, tx.PutWorkspaceRules(w.ID, rule.Kept(t.Permissions))
+}
+
+// orRefuse is a failure, or why nothing can be made.
+func orRefuse(err error, why string) error {
+	if err != nil {
+		return err
+	}
+	return &chat.Error{Kind: chat.KindWrongState, Message: "The template cannot be used now.", Detail: why}
+}
+
+// cannotMake is why nothing can be made beside an Agent, "" when it can: whether it is there is found out by making.
+func cannotMake(tx *kv.Tx, id chat.AgentID) (string, error) {
+	a, found, err := tx.Agent(id)
+	switch {
+	case err != nil:
+		return "", err
+	case !found:
+		return "Its agent was revoked; choose another target.", nil
+	case a.Greeting.Version == "":
+		return "Its agent has not come yet.", nil
+	case !slices.Contains(a.Greeting.Capabilities, chat.CapabilityPlaces):
+		return "Its agent does not let workspaces be made: start it with --make-in and a directory for them. One of an older release has to be replaced first.", nil
+	}
+	return "", nil
 }
 
 func changedTemplate() error {

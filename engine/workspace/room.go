@@ -272,8 +272,12 @@ func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
 	if err != nil {
 		return "", err
 	}
-	if w.AgentID != "" {
-		if _, err := tx.DeleteAgent(w.AgentID); err != nil {
+	agent := w.AgentID
+	if w.MadeBeside() {
+		agent = ""
+	}
+	if agent != "" {
+		if _, err := tx.DeleteAgent(agent); err != nil {
 			return "", err
 		}
 	}
@@ -281,7 +285,7 @@ func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
 		return "", err
 	}
 	_, err = tx.DeleteWorkspace(id)
-	return w.AgentID, err
+	return agent, err
 }
 
 // removeFiles removes a worktree, as asked for.

@@ -26,7 +26,7 @@ func (r *Room) setup(ctx context.Context, w chat.WorkspaceRecord, said *ending) 
 	touched, stop := all.Watch(id)
 	defer stop()
 	start := chat.ProcessStart{ID: id, ChatID: owner, Command: w.Made.Setup, Deadline: r.runtime(), Profile: setupProfile(w.Profile(), w.Made.Setup)}
-	if !w.Trusted && r.holds(start.Profile) {
+	if !w.Trusted && r.holds(w, start.Profile) {
 		// Nobody was asked because of that, so it is that or nothing.
 		start.Level = chat.SandboxFull
 	}
@@ -46,6 +46,7 @@ func (r *Room) setup(ctx context.Context, w chat.WorkspaceRecord, said *ending) 
 		said.add(out.Output)
 		since = out.NextOffset
 		if !out.Running {
+			lookAgain(ctx, place)
 			return ended(out, why)
 		}
 		select {
@@ -74,6 +75,19 @@ func endSetup(ctx context.Context, all chat.Processes, owner chat.ID, id string)
 		}
 	}
 	return fmt.Errorf("setup does not end, though it was killed")
+}
+
+// lookAgain has the context of a Workspace beside an Agent read once more, for its Agent does not know that it was being set up. Without
+// that it is read soon anyway.
+func lookAgain(ctx context.Context, place chat.Workspace) {
+	if _, distant := place.(chat.Distant); !distant {
+		return
+	}
+	if keeper, can := place.(chat.ContextKeeper); can {
+		if c := keeper.Context(); c != nil {
+			_, _ = c.Resync(ctx)
+		}
+	}
 }
 
 func ended(out chat.ProcessOutput, why error) error {

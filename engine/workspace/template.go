@@ -40,6 +40,24 @@ func find(tx *kv.Tx, id chat.TemplateID) (*chat.Template, error) {
 	return nil, nil
 }
 
+// Retarget hands the Templates that make Workspaces beside one Agent to the one that takes its place.
+func Retarget(tx *kv.Tx, before, now chat.AgentID) error {
+	all, err := Templates(tx)
+	if err != nil {
+		return err
+	}
+	moved := false
+	for i := range all {
+		if all[i].Target == string(before) {
+			all[i].Target, moved = string(now), true
+		}
+	}
+	if !moved {
+		return nil
+	}
+	return putTemplates(tx, all)
+}
+
 func putTemplates(tx *kv.Tx, all []chat.Template) error {
 	slices.SortStableFunc(all, func(a, b chat.Template) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return tx.PutSite(TemplatesKey, all)

@@ -13,6 +13,7 @@ import (
 
 	"holdfast/engine/chat"
 	"holdfast/engine/rule"
+	"holdfast/kv"
 )
 
 // Bounds of a Template's fields.
@@ -65,8 +66,14 @@ func (r *Room) checkTemplate(ctx context.Context, t chat.Template) []chat.Valida
 	if utf8.RuneCountInString(t.Description) > maxDescription || !utf8.ValidString(t.Description) {
 		bad("description", "at most "+strconv.Itoa(maxDescription)+" characters of text")
 	}
-	if t.Target != chat.TargetAppliance {
-		bad("target", "must be "+chat.TargetAppliance+": workspaces are made on the appliance's own machine; beside an agent, enrol one in the folder")
+	if chat.TargetBeside(t.Target) {
+		why, err := "", error(nil)
+		if err = r.store.View(ctx, func(tx *kv.Tx) error { why, err = cannotMake(tx, chat.AgentID(t.Target)); return err }); err != nil {
+			why = "the agent could not be looked up"
+		}
+		if why != "" {
+			bad("target", strings.TrimSuffix(strings.ToLower(why[:1])+why[1:], "."))
+		}
 	}
 	if t.Policy != chat.PolicyAsk && t.Policy != chat.PolicyTrusted {
 		bad("policy", "must be ask or trusted")
@@ -118,6 +125,11 @@ func (r *Room) checkPlaces(ctx context.Context, t chat.Template) []chat.Validati
 		bad("source", "name the folder or repository")
 	case len(t.Source) > maxSource || strings.ContainsFunc(t.Source, func(c rune) bool { return c < ' ' }) || !utf8.ValidString(t.Source):
 		bad("source", "one line of at most 1024 bytes")
+	case chat.TargetBeside(t.Target) && t.Kind != chat.TemplateClone:
+		// What is there, and may be used, the agent finds out when it makes one.
+		if !filepath.IsAbs(t.Source) {
+			bad("source", "an absolute path on the agent's machine")
+		}
 	case t.Kind == chat.TemplateDirectory:
 		if _, err := r.places.Resolve(ctx, t.Source); err != nil {
 			bad("source", firstDetail(err))

@@ -124,7 +124,7 @@ func makeRows() []view.Row {
 func templates(p view.Page) view.TemplatesPage {
 	return view.TemplatesPage{Page: p, Note: note(), Admin: true, New: template("n", ""), Templates: []view.Template{
 		template("t1", "Between 0, which is ten minutes, and two hours."),
-		{ID: "t2", Name: "harbour", Kind: "worktree", Facts: "with setup · stops after 2h", Groups: template("t2", "").Groups, Saved: true},
+		{ID: "t2", Name: "harbour", Kind: "worktree", Target: "crane (agent of harbour, away)", Facts: "with setup · stops after 2h", Groups: template("t2", "").Groups, Saved: true},
 		{ID: "t3", Name: "src", Kind: "folder", Description: "All that the office has, of which a model should know before it begins: a description that is as long as they get", Models: true, Facts: "for everybody", Groups: template("t3", "").Groups, Problem: "The template has just been changed by somebody else."},
 	}}
 }
@@ -133,6 +133,7 @@ func template(id, wrong string) view.Template {
 	return view.Template{ID: id, Name: "Tide tables", Kind: "clone", Description: "The tables of the harbour office", Models: true, Groups: []view.FieldGroup{
 		{Fields: []view.Field{{ID: "tn" + id, Name: "name", Label: "Name", Value: "Tide tables"},
 			{ID: "tk" + id, Name: "kind", Label: "What is made", Options: view.Choices("clone", "directory", "A folder, as it is", "clone", "A new clone of a repository")},
+			{ID: "tw" + id, Name: "target", Label: "Where", Hint: "On this machine, or beside an agent that lets workspaces be made.", Options: view.Choices("a2", "appliance", "this machine", "a2", "crane (agent of harbour, away)")},
 			{ID: "td" + id, Name: "directory", Label: "Made in", Hint: "A folder on this machine. Empty: holdfast-workspaces in the home directory."},
 			{ID: "tt" + id, Name: "description", Label: "Description", Value: "The tables of the harbour office", Lines: 2}}},
 		{Title: "Setup", Fields: []view.Field{{ID: "ts" + id, Name: "setup", Label: "Command", Value: "npm ci\nnpm run build", Hint: "Runs once in each new workspace, in its sandbox, before anything else.", Lines: 4},

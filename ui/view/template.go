@@ -18,6 +18,8 @@ type Template struct {
 	// Kind is folder, clone or worktree. Facts are what else counts, in few words.
 	Kind  string
 	Facts string
+	// Target is the agent beside which it is made, "" for this machine.
+	Target string
 	// Models: models may use it.
 	Models bool
 	Groups []FieldGroup

@@ -485,6 +485,8 @@ type PushContextStateRequest struct {
 	McpSettled    bool                   `protobuf:"varint,6,opt,name=mcp_settled,json=mcpSettled,proto3" json:"mcp_settled,omitempty"`
 	SnapshotError string                 `protobuf:"bytes,7,opt,name=snapshot_error,json=snapshotError,proto3" json:"snapshot_error,omitempty"`
 	Resources     []*ContextResource     `protobuf:"bytes,8,rep,name=resources,proto3" json:"resources,omitempty"`
+	// The Workspace, if it is one that was made beside the Agent; empty is the one that the Agent was enrolled with.
+	WorkspaceId   string `protobuf:"bytes,9,opt,name=workspace_id,json=workspaceId,proto3" json:"workspace_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,6 +575,13 @@ func (x *PushContextStateRequest) GetResources() []*ContextResource {
 		return x.Resources
 	}
 	return nil
+}
+
+func (x *PushContextStateRequest) GetWorkspaceId() string {
+	if x != nil {
+		return x.WorkspaceId
+	}
+	return ""
 }
 
 type PushContextStateResponse struct {
@@ -1180,7 +1189,7 @@ const file_link_proto_rawDesc = "" +
 	"\tprocesses\x18\x05 \x01(\rR\tprocesses\x12%\n" +
 	"\x0ewatcher_reason\x18\x06 \x01(\tR\rwatcherReason\x12\x1d\n" +
 	"\n" +
-	"push_error\x18\a \x01(\tR\tpushError\"\xb3\x02\n" +
+	"push_error\x18\a \x01(\tR\tpushError\"\xd6\x02\n" +
 	"\x17PushContextStateRequest\x12\x17\n" +
 	"\aboot_id\x18\x01 \x01(\tR\x06bootId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12%\n" +
@@ -1190,7 +1199,8 @@ const file_link_proto_rawDesc = "" +
 	"\vmcp_settled\x18\x06 \x01(\bR\n" +
 	"mcpSettled\x12%\n" +
 	"\x0esnapshot_error\x18\a \x01(\tR\rsnapshotError\x12?\n" +
-	"\tresources\x18\b \x03(\v2!.holdfast.link.v1.ContextResourceR\tresources\"N\n" +
+	"\tresources\x18\b \x03(\v2!.holdfast.link.v1.ContextResourceR\tresources\x12!\n" +
+	"\fworkspace_id\x18\t \x01(\tR\vworkspaceId\"N\n" +
 	"\x18PushContextStateResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xaf\x04\n" +

@@ -1,0 +1,355 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"holdfast/agentside/wctx"
+	"holdfast/engine/chat"
+)
+
+// maxSpaces is how many Workspaces may be made beside one Agent.
+const maxSpaces = 200
+
+// SpacesOptions are what Spaces need.
+type SpacesOptions struct {
+	// Own serves the Workspace that the Agent was enrolled with, whose directory is Dir.
+	Own http.Handler
+	Dir string
+	// Places open and stop Workspaces, Maker makes and removes their directories; both refuse what lies outside of the directories that the
+	// Agent's owner named. Parent is the one where nothing else is asked for.
+	Places chat.Workspaces
+	Maker  chat.Maker
+	Parent string
+	// Boot names this run.
+	Boot string
+	// Keep is the file in which the Workspaces stand.
+	Keep string
+	Log  *slog.Logger
+}
+
+// Spaces serve the appliance's calls of an Agent beside which Workspaces may be made: each call goes to the Workspace that it names, and
+// one that names none to the Agent's own.
+type Spaces struct {
+	o   SpacesOptions
+	mux *http.ServeMux
+
+	// mu guards the rest; nothing waits under it.
+	mu      sync.Mutex
+	records map[chat.WorkspaceID]chat.WorkspaceRecord
+	apis    map[chat.WorkspaceID]*API
+	making  map[chat.WorkspaceID]*making
+	// changed is closed and made anew when a Workspace comes, goes, or has another context.
+	changed chan struct{}
+	touched map[chan chat.WorkspaceID]struct{}
+
+	// ctx ends with Close; running are what Close waits for.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+var _ http.Handler = (*Spaces)(nil)
+
+// NewSpaces reads which Workspaces there are.
+func NewSpaces(o SpacesOptions) (*Spaces, error) {
+	s := &Spaces{o: o, mux: http.NewServeMux(), records: map[chat.WorkspaceID]chat.WorkspaceRecord{}, apis: map[chat.WorkspaceID]*API{},
+		making: map[chat.WorkspaceID]*making{}, changed: make(chan struct{}), touched: map[chan chat.WorkspaceID]struct{}{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	text, err := os.ReadFile(o.Keep)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []chat.WorkspaceRecord
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &all); err != nil {
+			return nil, errors.New(o.Keep + " cannot be read: " + err.Error())
+		}
+	}
+	for _, rec := range all {
+		s.records[rec.ID] = rec
+	}
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET /api/v0/places":             s.list,
+		"GET /api/v0/places/changes":     s.changes,
+		"POST /api/v0/places/{id}/make":  s.make,
+		"GET /api/v0/places/{id}/making": s.tellMaking,
+		"POST /api/v0/places/{id}/stop":  s.stop,
+		"DELETE /api/v0/places/{id}":     s.forget,
+		"/": func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, http.StatusNotFound, problem{Kind: "not_found", Message: "There is no such route."})
+		},
+	} {
+		s.mux.HandleFunc(pattern, h)
+	}
+	return s, nil
+}
+
+// ServeHTTP finds the Workspace of a call.
+func (s *Spaces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := chat.WorkspaceID(r.Header.Get(headerSpace))
+	if id == "" && !strings.HasPrefix(r.URL.Path, "/api/v0/places") {
+		s.o.Own.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set(headerBoot, s.o.Boot)
+	if meant := r.Header.Get(headerBoot); meant != "" && meant != s.o.Boot {
+		refuse(w, http.StatusConflict, problem{Kind: "restarted", Message: restarted})
+		return
+	}
+	if id == "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	api, err := s.api(r.Context(), id)
+	if err != nil {
+		refuseError(w, err)
+		return
+	}
+	api.ServeHTTP(w, r)
+}
+
+// record gives a Workspace that was made here.
+func (s *Spaces) record(id chat.WorkspaceID) (chat.WorkspaceRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec, known := s.records[id]
+	if !known {
+		return rec, &chat.Error{Kind: chat.KindNotFound, Message: "The agent does not know this workspace.", Detail: "It was made beside another agent, or its state there is gone."}
+	}
+	return rec, nil
+}
+
+// api gives what serves a Workspace; one that was stopped begins to live again.
+func (s *Spaces) api(ctx context.Context, id chat.WorkspaceID) (*API, error) {
+	s.mu.Lock()
+	api := s.apis[id]
+	s.mu.Unlock()
+	if api != nil {
+		return api, nil
+	}
+	rec, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	if rec.State != chat.WorkspaceRunning {
+		rec.State = chat.WorkspaceRunning
+		if err := s.put(rec); err != nil {
+			return nil, err
+		}
+	}
+	ws, err := s.o.Places.Open(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	api = NewAPI(ws, s.o.Boot)
+	api.ServeContext(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m, err := s.manager(r.Context(), id)
+		if err != nil {
+			refuseError(w, err)
+			return
+		}
+		wctx.Handler(m, s.o.Log).ServeHTTP(w, r)
+	}))
+	api.ServeServers(spaceServers{s, id}, func(ctx context.Context, p chat.Profile) error { return s.hold(ctx, id, p) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if had := s.apis[id]; had != nil {
+		return had, nil
+	}
+	s.apis[id] = api
+	s.bump()
+	return api, nil
+}
+
+// bump wakes who waits for changes. It needs mu.
+func (s *Spaces) bump() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// manager gives the context of a Workspace as it is now.
+func (s *Spaces) manager(ctx context.Context, id chat.WorkspaceID) (*wctx.Manager, error) {
+	rec, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := s.o.Places.Open(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	if keeper, can := ws.(chat.ContextKeeper); can {
+		if m, is := keeper.Context().(*wctx.Manager); is {
+			return m, nil
+		}
+	}
+	return nil, &chat.Error{Kind: chat.KindUnavailable, Message: "The workspace has no context."}
+}
+
+// hold confines the MCP servers of a Workspace as the appliance says; those that ran with another profile start anew.
+func (s *Spaces) hold(ctx context.Context, id chat.WorkspaceID, p chat.Profile) error {
+	rec, err := s.record(id)
+	if err != nil || rec.Sandbox == p {
+		return err
+	}
+	rec.Sandbox = p
+	if err := s.put(rec); err != nil {
+		return err
+	}
+	_, err = s.o.Places.Open(ctx, rec)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bump()
+	return err
+}
+
+// put stores a record.
+func (s *Spaces) put(rec chat.WorkspaceRecord) error {
+	s.mu.Lock()
+	s.records[rec.ID] = rec
+	all := s.sorted()
+	s.mu.Unlock()
+	return s.write(all)
+}
+
+// sorted needs mu.
+func (s *Spaces) sorted() []chat.WorkspaceRecord {
+	all := make([]chat.WorkspaceRecord, 0, len(s.records))
+	for _, rec := range s.records {
+		all = append(all, rec)
+	}
+	slices.SortFunc(all, func(a, b chat.WorkspaceRecord) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return all
+}
+
+// write replaces the file as a whole.
+func (s *Spaces) write(all []chat.WorkspaceRecord) error {
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(s.o.Keep), ".places-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), s.o.Keep)
+}
+
+// Touch says that files of a Workspace may have changed. It does not wait.
+func (s *Spaces) Touch(id chat.WorkspaceID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for to := range s.touched {
+		select {
+		case to <- id:
+		default:
+			// Whoever is so slow has as much to look at already.
+		}
+	}
+}
+
+// Push sends the contexts of all Workspaces that live over one link, until ctx ends.
+func (s *Spaces) Push(ctx context.Context, to *Pusher) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	sending := map[chat.WorkspaceID]*wctx.Manager{}
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		changed, all := s.changed, s.sorted()
+		s.mu.Unlock()
+		for _, rec := range all {
+			if rec.State == chat.WorkspaceStopped {
+				delete(sending, rec.ID)
+				continue
+			}
+			m, err := s.manager(ctx, rec.ID)
+			if err != nil {
+				s.o.Log.Warn("the context of a workspace is not sent", chat.LogWorkspace, rec.ID, chat.LogError, err)
+				continue
+			}
+			if sending[rec.ID] == m {
+				continue
+			}
+			sending[rec.ID] = m
+			running.Go(func() {
+				if err := wctx.Push(ctx, m, to.For(rec.ID).Send, wctx.PushOptions{Log: s.o.Log}); err != nil && ctx.Err() == nil {
+					s.o.Log.Warn("the context of a workspace is not sent any more until the next link", chat.LogWorkspace, rec.ID, chat.LogError, err)
+				}
+			})
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Close ends what is being made, and waits for it.
+func (s *Spaces) Close() {
+	s.cancel()
+	s.running.Wait()
+}
+
+// spaceServers are the MCP servers of a Workspace as they are now.
+type spaceServers struct {
+	spaces *Spaces
+	id     chat.WorkspaceID
+}
+
+func (v spaceServers) now(ctx context.Context) (chat.Servers, error) {
+	rec, err := v.spaces.record(v.id)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := v.spaces.o.Places.Open(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	if keeper, can := ws.(chat.ServerKeeper); can {
+		if all := keeper.Servers(); all != nil {
+			return all, nil
+		}
+	}
+	return nil, &chat.Error{Kind: chat.KindUnavailable, Message: "The workspace has no MCP servers."}
+}
+
+// List lists them.
+func (v spaceServers) List(ctx context.Context) ([]chat.Server, error) {
+	all, err := v.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return all.List(ctx)
+}
+
+// Call calls a tool.
+func (v spaceServers) Call(ctx context.Context, server, tool string, args json.RawMessage) (chat.ServerAnswer, error) {
+	all, err := v.now(ctx)
+	if err != nil {
+		return chat.ServerAnswer{}, err
+	}
+	return all.Call(ctx, server, tool, args)
+}
+
+// Approve keeps a person's yes.
+func (v spaceServers) Approve(ctx context.Context, a chat.ServerApproval) error {
+	all, err := v.now(ctx)
+	if err != nil {
+		return err
+	}
+	return all.Approve(ctx, a)
+}
