@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"holdfast/agentside/link"
+	"holdfast/agentside/server/servertest"
 	"holdfast/engine/ollama/scripted"
 )
 
@@ -60,6 +62,80 @@ func TestBrowserRemoteWorkspace(t *testing.T) {
 	far.stop(t)
 	p.shows("main", "offline")
 	p.picture("remote-4-offline")
+	p.quiet()
+}
+
+// TestBrowserContextBesideAnAgent: the Context page of a workspace beside an agent follows by itself what is found there and the agent as it
+// comes and goes, and keeps what somebody types meanwhile; MCP servers there wait for a yes, run, fail and change. The tab of a chat is the
+// same.
+func TestBrowserContextBesideAnAgent(t *testing.T) {
+	t.Parallel()
+	a := serveNow(t, launch{args: []string{"--agents-listen", "127.0.0.1:0"}, ollama: worker(t)})
+	token, command, workspace := a.enrolment("build machine")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := func(says string) {
+		t.Helper()
+		writeFile(t, filepath.Join(dir, "server.new"), servertest.Script(says, ""))
+		if err := errors.Join(os.Chmod(filepath.Join(dir, "server.new"), 0o700), os.Rename(filepath.Join(dir, "server.new"), filepath.Join(dir, "server.sh"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program("Greet.")
+	writeFile(t, filepath.Join(dir, "AGENTS.md"), "# Build with care\n")
+	writeFile(t, filepath.Join(dir, ".agents/skills/Make_Coffee/SKILL.md"), "---\nname: Make_Coffee\n---\n")
+	writeFile(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers":{"script":{"command":"./server.sh","env":{"KEY":"a-value-nobody-is-shown"}},"broken":{"command":"false"}}}`)
+	state := t.TempDir()
+	far := startFar(t, state, dir, token, nil, command)
+	a.agentIs("online")
+	p := browse(t, a)
+	p.open(a.url + "/workspaces/" + workspace + "/context")
+	p.eval(`window.stayed=true`)
+	p.shows("#context .table", "Build with care")
+	p.shows("#context .table", "invalid")
+	p.until(`document.querySelectorAll('.server').length===2`)
+	p.shows(".server", "needs approval")
+	p.lacks("main", "a-value-nobody-is-shown")
+	p.both("context-agent-waits")
+	p.press("#context", "Approve script")
+	p.shows("#context", "2 tools")
+	p.press("#context", "Approve broken")
+	p.shows("#context", "it has closed the connection")
+	p.both("context-agent-runs")
+	p.fill("#context-source", "half a pa")
+	writeFile(t, filepath.Join(dir, "AGENTS.md"), "# Build with more care\n")
+	p.shows("#context .table", "Build with more care")
+	if got := p.eval(`document.querySelector('#context-source').value`); got != "half a pa" {
+		t.Errorf("what was typed became %q", got)
+	}
+	program("Greet!")
+	p.press("#context", "Look again")
+	p.shows("#context", "changed since you approved")
+	p.both("context-agent-changed")
+	far.stop(t)
+	p.shows("#context .callout", "offline")
+	p.shows("#context .callout", "What is listed is as of")
+	p.lacks("#context", "Look again")
+	p.both("context-agent-away")
+	second := startFar(t, state, dir, "", nil, command)
+	p.shows("#context", "Look again")
+	p.shows("#context", "changed since you approved")
+	if p.eval(`String(window.stayed)`) != "true" {
+		t.Error("the page was loaded anew")
+	}
+	p.open(a.url + "/chats/" + a.chatIn(workspace, "hello"))
+	p.rests()
+	p.click("#tab-context")
+	p.shows("#context", "Build with more care")
+	p.shows("#context", "needs approval")
+	writeFile(t, filepath.Join(dir, "AGENTS.md"), "# Build slowly\n")
+	p.shows("#context-mark", "Context changed")
+	p.shows("#context .callout", "Changed: AGENTS.md.")
+	p.both("context-agent-tab")
+	second.stop(t)
+	p.shows("#context .callout", "offline")
 	p.quiet()
 }
 

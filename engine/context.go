@@ -99,6 +99,15 @@ func pinTo(n *chat.NewestSnapshot, now time.Time) *chat.ContextPin {
 	return &chat.ContextPin{Address: n.Address, Number: n.Number, Aggregate: n.Aggregate, At: now}
 }
 
+// WatchContextInput names a Workspace.
+type WatchContextInput struct{ WorkspaceID chat.WorkspaceID }
+
+// WatchContext subscribes to the Snapshots of a Workspace. Subscribe before the first read.
+func (e *Engine) WatchContext(_ context.Context, _ chat.Principal, in WatchContextInput) (Watch, error) {
+	ch, stop := e.feed.subscribePlace(in.WorkspaceID)
+	return Watch{C: ch, Stop: stop}, nil
+}
+
 // PinInput names a Chat.
 type PinInput struct{ ChatID chat.ID }
 

@@ -190,6 +190,11 @@ func (g *Guarded) Watch(ctx context.Context, p chat.Principal, in WatchInput) (W
 	return account.Run(ctx, g.guard, "engine.Watch", policyWatch, p, in, g.room.Watch)
 }
 
+// WatchContext is Engine.WatchContext under policyWatchContext.
+func (g *Guarded) WatchContext(ctx context.Context, p chat.Principal, in WatchContextInput) (Watch, error) {
+	return account.Run(ctx, g.guard, "engine.WatchContext", policyWatchContext, p, in, g.room.WatchContext)
+}
+
 // WatchList is Engine.WatchList under policyWatchList.
 func (g *Guarded) WatchList(ctx context.Context, p chat.Principal, in WatchListInput) (ListWatch, error) {
 	return account.Run(ctx, g.guard, "engine.WatchList", policyWatchList, p, in, g.room.WatchList)

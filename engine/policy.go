@@ -17,6 +17,7 @@ var (
 	policyView         = account.Owns(func(in ViewInput) chat.ID { return in.ChatID })
 	policyMessage      = account.Owns(func(in MessageInput) chat.ID { return in.ChatID })
 	policyWatch        = account.Owns(func(in WatchInput) chat.ID { return in.ChatID })
+	policyWatchContext = account.OwnsWorkspace(func(in WatchContextInput) chat.WorkspaceID { return in.WorkspaceID })
 	policyUnread       = account.Owns(func(in UnreadInput) chat.ID { return in.ChatID })
 	policySeen         = account.Owns(func(in SeenInput) chat.ID { return in.ChatID })
 	policyProcesses    = account.Owns(func(in ProcessesInput) chat.ID { return in.ChatID })

@@ -45,7 +45,7 @@ func (s *Site) agentsStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer watch.Stop()
-	s.follow(w, r, watch.C, func() (templ.Component, error) {
+	s.follow(w, r, wakes{list: watch.C}, func() (templ.Component, error) {
 		page, err := s.agentViews(r)
 		return view.AgentsList(page.Agents, page.Waiting, page.Open), err
 	})

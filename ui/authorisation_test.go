@@ -96,7 +96,7 @@ var commands = map[rule]map[string]string{
 		"workspace": "Create CreateTemplate UpdateTemplate DeleteTemplate SetTTL",
 	},
 	owns: {
-		"engine":    "Get View Message Watch Unread Seen Processes Changes Repositories Transcript",
+		"engine":    "Get View Message Watch WatchContext Unread Seen Processes Changes Repositories Transcript",
 		"file":      "Get Open",
 		"rule":      "Workspace Chat TryWorkspace TryChat",
 		"runlog":    "List Get Turns",

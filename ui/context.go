@@ -9,9 +9,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
+
 	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/engine/snapshot"
+	"holdfast/engine/workspace"
 	"holdfast/ui/gate"
 	"holdfast/ui/text"
 	"holdfast/ui/view"
@@ -48,7 +51,30 @@ func (s *Site) contextPage(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
-	s.document(w, r, http.StatusOK, view.ContextDocument(view.ContextPage{Page: s.page("Context of " + name), Note: s.serverNote(ctx, p), Name: name, Context: shown}))
+	page := view.ContextPage{Page: s.page("Context of " + name), Note: s.serverNote(ctx, p), Name: name, Context: shown}
+	page.Page.Stream = "/workspaces/" + shown.Workspace + "/context/stream"
+	s.document(w, r, http.StatusOK, view.ContextDocument(page))
+}
+
+// contextStream follows what is found in a Workspace, and its Agent as it comes and goes.
+func (s *Site) contextStream(w http.ResponseWriter, r *http.Request) {
+	ctx, p, id := r.Context(), gate.Principal(r.Context()), chat.WorkspaceID(r.PathValue("id"))
+	watch, err := s.chats.WatchContext(ctx, p, engine.WatchContextInput{WorkspaceID: id})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer watch.Stop()
+	spaces, err := s.workspaces.Watch(ctx, p, workspace.WatchInput{})
+	if err != nil {
+		endStream(w, r, err)
+		return
+	}
+	defer spaces.Stop()
+	s.follow(w, r, wakes{chat: watch.C, spaces: spaces.C}, func() (templ.Component, error) {
+		shown, _, err := s.placeContext(ctx, p, id)
+		return view.ContextBody(shown), err
+	})
 }
 
 // placeContext is what the page of a Workspace shows, and its name.
@@ -201,7 +227,7 @@ func contextView(v snapshot.View) view.Context {
 	}
 	at := ""
 	if v.Newest != nil {
-		at = clock(v.Newest.At).Format("15:04")
+		at = moment(v.Newest.At)
 		out.Number, out.When = v.Newest.Number, at
 		if v.Newest.Snapshot.Error != "" {
 			out.Banners = append(out.Banners, view.Banner{Tone: "is-warn", Title: "Not all could be looked at", Text: v.Newest.Snapshot.Error})
@@ -209,9 +235,13 @@ func contextView(v snapshot.View) view.Context {
 	}
 	switch {
 	case v.Away != "" && v.Workspace.ID != "":
-		b := view.Banner{Tone: "is-warn", Title: v.Away}
+		b := view.Banner{Tone: "is-warn"}
+		b.Title, b.Text, _ = strings.Cut(strings.TrimSuffix(v.Away, "."), ". ")
+		if b.Text != "" {
+			b.Text += "."
+		}
 		if at != "" {
-			b.Text = "What is listed is as of " + at + "."
+			b.Text = strings.TrimSpace(b.Text + " What is listed is as of " + at + ".")
 		}
 		out.Banners = append(out.Banners, b)
 	case v.Workspace.ID != "" && !v.Ready && v.Newest == nil:

@@ -10,7 +10,7 @@ import (
 
 // follow sends a part of a page when it is not what was sent last: at once, after a wake, and with each ping, since time passes without
 // a wake. It returns when the reader leaves, or show fails.
-func (s *Site) follow(w http.ResponseWriter, r *http.Request, wakes <-chan struct{}, show func() (templ.Component, error)) {
+func (s *Site) follow(w http.ResponseWriter, r *http.Request, on wakes, show func() (templ.Component, error)) {
 	ctx, out := r.Context(), openFrames(w)
 	ping, pause := time.NewTicker(pingEvery), time.NewTicker(listEvery)
 	defer ping.Stop()
@@ -37,13 +37,16 @@ func (s *Site) follow(w http.ResponseWriter, r *http.Request, wakes <-chan struc
 			if err := out.ping(); err != nil {
 				return
 			}
-		case <-wakes:
-			// What happens in quick succession is shown at once.
-			select {
-			case <-ctx.Done():
-				return
-			case <-pause.C:
-			}
+			continue
+		case <-on.chat:
+		case <-on.list:
+		case <-on.spaces:
+		}
+		// What happens in quick succession is shown at once.
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
 		}
 	}
 }

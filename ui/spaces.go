@@ -55,7 +55,7 @@ func (s *Site) workspacesStream(w http.ResponseWriter, r *http.Request) {
 	}
 	defer watch.Stop()
 	// Deadlines move without a wake.
-	s.follow(w, r, watch.C, func() (templ.Component, error) {
+	s.follow(w, r, wakes{spaces: watch.C}, func() (templ.Component, error) {
 		list, err := s.spaceViews(r)
 		return view.WorkspacesList(list, p.Admin()), err
 	})

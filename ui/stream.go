@@ -33,6 +33,7 @@ type chatReader struct {
 	epoch   int64
 	last    chat.MessageID
 	chrome  chrome
+	found   found
 	// listed is how many Chats the page's sidebar holds.
 	listed int
 }
@@ -42,8 +43,8 @@ type chrome struct {
 	phase  view.Phase
 	family string
 	space  view.SpaceNote
-	// moved: some Workspace changed since space was made.
-	moved bool
+	// moved: some Workspace changed since space was made; found: so did what was found in the Chat's own.
+	moved, found bool
 }
 
 // chatStream is the one stream of a chat page. The first frame brings the page from what it says it shows (at) to the present.
@@ -123,8 +124,8 @@ func (c *chatReader) shows(at string) {
 	}
 }
 
-// wakes are what a chat page follows: its Chat, the list of Chats, and all Workspaces.
-type wakes struct{ chat, list, spaces <-chan struct{} }
+// wakes are what a page follows: its Chat or whatever else it shows, the list beside it, and all Workspaces. What is nil never comes.
+type wakes struct{ chat, list, spaces, found <-chan struct{} }
 
 // follow sends a frame for each wake until the reader leaves.
 func (c *chatReader) follow(ctx context.Context, on wakes) error {
@@ -134,8 +135,10 @@ func (c *chatReader) follow(ctx context.Context, on wakes) error {
 	defer pause.Stop()
 	<-pause.C
 	changed, moved, waiting := false, false, false
+	defer c.found.stop()
 	for {
 		var err error
+		on.found = c.foundWakes(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -145,6 +148,8 @@ func (c *chatReader) follow(ctx context.Context, on wakes) error {
 			err = c.next(ctx)
 		case <-on.spaces:
 			moved = true
+		case <-on.found:
+			moved, c.chrome.found = true, true
 		case <-on.list:
 			changed = true
 		case <-pause.C:
@@ -201,9 +206,13 @@ func (c *chatReader) next(ctx context.Context) error {
 	if c.chrome.moved || othersAt(v) != c.chrome.space.Others {
 		c.chrome.moved = false
 		if note := c.s.spaceNote(ctx, c.p, v); note != c.chrome.space {
-			c.chrome.space = note
+			c.chrome.space, c.chrome.found = note, true
 			patches = append(patches, patch{html: view.SpaceNotice(note)})
 		}
+	}
+	if c.chrome.found {
+		c.chrome.found = false
+		patches = append(patches, c.contextPatch(ctx, v))
 	}
 	if phase := phaseView(v); phase != c.chrome.phase {
 		c.chrome.phase = phase

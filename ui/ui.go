@@ -209,6 +209,7 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		form("POST /workspaces", s.addWorkspace),
 		form("POST /workspaces/make", s.makeWorkspace),
 		user("POST /workspaces/idle", s.setIdle),
+		{Pattern: "GET /workspaces/{id}/context/stream", Policy: gate.User, Handler: http.HandlerFunc(s.contextStream), Kind: gate.Stream},
 		{Pattern: "GET /workspaces/stream", Policy: gate.User, Handler: http.HandlerFunc(s.workspacesStream), Kind: gate.Stream},
 		user("GET /rules", s.rulesPage(s.siteRules)),
 		user("POST /rules", s.editRules(s.siteRules)),

@@ -96,7 +96,7 @@ func (r *run) live() {
 
 // said is an error as it is published.
 func (r *run) said(err error) string {
-	if text := strings.TrimSpace(r.redact.Load().clean(err.Error())); text != "" {
+	if text := strings.TrimSpace(r.redact.Load().clean(reasonOf(err))); text != "" {
 		return text
 	}
 	return "it failed and did not say why"
@@ -305,4 +305,13 @@ func drain(c <-chan struct{}) {
 	case <-c:
 	default:
 	}
+}
+
+// reasonOf is what went wrong in a person's words: of a client's error what it did, without its name for it.
+func reasonOf(err error) string {
+	var said interface{ Reason() string }
+	if errors.As(err, &said) {
+		return "it " + said.Reason()
+	}
+	return err.Error()
 }

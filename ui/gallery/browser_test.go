@@ -140,7 +140,7 @@ func open(url string, width, height int64, dark bool) chromedp.Action {
 }
 
 var pageNames = []string{"", "page/chat", "page/chat#s-3", "page/chat-rest", "page/chat-damaged", "page/chat-empty", "page/chat-first", "page/login", "page/login-refused", "page/login-link", "page/login-password", "page/users", "page/user", "page/user-disabled", "page/account", "page/no-model", "page/onboarding",
-	"page/onboarding-none", "page/models", "page/workspaces", "page/workspaces-keep", "page/templates", "page/templates-none", "page/templates-other", "page/context", "page/context-none", "page/context-text", "page/tokens", "page/audit", "page/audit-none", "page/agents", "page/agents-renewed", "page/mcp", "page/mcp-none", "page/mcp-other", "page/agents-none", "page/agents-closed", "page/usage", "page/usage-year", "page/usage-day", "page/usage-none", "page/error"}
+	"page/onboarding-none", "page/models", "page/workspaces", "page/workspaces-keep", "page/templates", "page/templates-none", "page/templates-other", "page/context", "page/context-none", "page/context-away", "page/context-text", "page/tokens", "page/audit", "page/audit-none", "page/agents", "page/agents-renewed", "page/mcp", "page/mcp-none", "page/mcp-other", "page/agents-none", "page/agents-closed", "page/usage", "page/usage-year", "page/usage-day", "page/usage-none", "page/error"}
 
 // measure finds in the page what look.md forbids.
 const measure = `(() => {

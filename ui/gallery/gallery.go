@@ -88,6 +88,7 @@ func (h *Handler) Pages() map[string]templ.Component {
 		"templates-none":  view.TemplatesDocument(view.TemplatesPage{Page: h.page("Templates"), Note: note(), Admin: true, New: template("n", "")}),
 		"templates-other": view.TemplatesDocument(view.TemplatesPage{Page: h.page("Templates"), Note: note(), Templates: templates(h.page("")).Templates}),
 		"context":         view.ContextDocument(contextPage(h.page("Context of tidewatch"), contextOf(""))),
+		"context-away":    view.ContextDocument(contextPage(h.page("Context of tidewatch"), awayContext())),
 		"context-none":    view.ContextDocument(contextPage(h.page("Context of tidewatch"), noContext())),
 		"context-diff": view.ContextChangesDocument(view.ContextChangesPage{Page: h.page("What changed"), Chat: "c",
 			Files: text.Diff("/srv/shop/AGENTS.md", "@@ -1 +1 @@\n-Use tabs.\n+Use spaces.\n")}),

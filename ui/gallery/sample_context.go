@@ -72,6 +72,12 @@ func served(chatID string) view.Context {
 		Hidden: "80 of charts, 40 of tides. Each request is 41.3 KB smaller for it."}
 }
 
+// awayContext is that of an agent's workspace which cannot be asked.
+func awayContext() view.Context {
+	return view.Context{Workspace: "w", Directory: "/srv/tidewatch", Number: 44, InPrompt: 3, Size: "38 KB of 2 MB · 2.9k tokens, 9 % of the window", Items: resources(),
+		Banners: []view.Banner{{Tone: "is-warn", Title: "The agent of this workspace is offline", Text: "Start it on its machine, or look there why it does not reach this appliance. What is listed is as of 21 Nov 14:02."}}}
+}
+
 func noContext() view.Context {
 	return view.Context{Workspace: "w", Directory: "~/src/tidewatch", Number: 1, CanLook: true, Auto: true}
 }
@@ -88,6 +94,8 @@ func contexts() []specimen {
 	archived.Fixed, archived.CanLook, archived.Items = true, false, archived.Items[:2]
 	away := contextOf("c")
 	away.CanLook, away.Sources, away.Items, away.Banners = false, nil, away.Items[1:2], []view.Banner{{Tone: "is-warn", Title: "The directory of the workspace is not there any more.", Text: "What is listed is as of 14:02."}}
+	agentAway := awayContext()
+	agentAway.ChatID, agentAway.Pinned, agentAway.Dirty, agentAway.Changed, agentAway.Items = "c", 41, true, "Changed: AGENTS.md.", agentAway.Items[:1]
 	waiting := view.Context{ChatID: "c", Workspace: "w", CanLook: true, Banners: []view.Banner{{Tone: "is-info", Title: "The folder is being looked at", Text: "What is found shows here."}}}
 	next := contextOf("c")
 	next.Pinned, next.Next, next.Items, next.Banners, next.Sources = 43, true, next.Items[:1], nil, nil
@@ -100,6 +108,7 @@ func contexts() []specimen {
 		{"All states of a resource, changed since", "is-rail", panel(dirtyContext("c"))},
 		{"Counts from the next message on", "is-rail", panel(next)}, {"Nothing found, a turn that did not wait", "is-rail", panel(warned)},
 		{"A source that was refused", "is-rail", panel(refused)}, {"Being looked at", "is-rail", panel(waiting)}, {"Away", "is-rail", panel(away)},
+		{"Its agent is away", "is-rail", panel(agentAway)},
 		{"MCP servers in all states", "is-rail", panel(served("c"))},
 		{"Archived", "is-rail", panel(archived)}, {"No workspace", "is-rail", panel(view.Context{ChatID: "c"})},
 	}
