@@ -50,7 +50,7 @@ func (b *buffer) write(p []byte) {
 	b.total += int64(len(p))
 	if room := keepHead - len(b.head); room > 0 {
 		taken := min(room, len(p))
-		b.head = append(b.head, p[:taken]...)
+		b.head = fill(b.head, p[:taken], keepHead)
 		p = p[taken:]
 	}
 	if len(p) > keepTail {
@@ -58,7 +58,7 @@ func (b *buffer) write(p []byte) {
 	}
 	if room := keepTail - len(b.tail); room > 0 {
 		taken := min(room, len(p))
-		b.tail = append(b.tail, p[:taken]...)
+		b.tail = fill(b.tail, p[:taken], keepTail)
 		p = p[taken:]
 	}
 	for len(p) > 0 {
@@ -66,6 +66,14 @@ func (b *buffer) write(p []byte) {
 		b.oldest = (b.oldest + taken) % keepTail
 		p = p[taken:]
 	}
+}
+
+// fill appends p to what will never be longer than most, and takes no room beyond that.
+func fill(to, p []byte, most int) []byte {
+	if need := len(to) + len(p); need > cap(to) {
+		to = append(make([]byte, 0, min(most, max(need, 2*cap(to)))), to...)
+	}
+	return append(to, p...)
 }
 
 // outgrows: with p more is written than a Result is sure to hold whole.

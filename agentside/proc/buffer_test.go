@@ -51,8 +51,15 @@ func TestMemoryIsBounded(t *testing.T) {
 	for range 50 {
 		b.write(piece)
 	}
-	if cap(b.head) > keepHead*5/4 || cap(b.tail) > keepTail*5/4 || b.total != 50<<20 {
+	if cap(b.head)+cap(b.tail) > 32<<10 || b.total != 50<<20 {
 		t.Errorf("head %d tail %d total %d", cap(b.head), cap(b.tail), b.total)
+	}
+	pieces := newBuffer()
+	for range 50 << 10 {
+		pieces.write(piece[:7])
+	}
+	if cap(pieces.head)+cap(pieces.tail) > 32<<10 {
+		t.Errorf("in small pieces: head %d tail %d", cap(pieces.head), cap(pieces.tail))
 	}
 	small := newBuffer()
 	small.write([]byte("hello"))

@@ -229,6 +229,33 @@ func TestAQuietPassThatFindsNothingNewIsNotPublished(t *testing.T) {
 	m.Close()
 }
 
+// TestNobodyIsWokenWhereNothingHappens: a watched Workspace that nobody touches is not looked at again, however long that is.
+func TestNobodyIsWokenWhereNothingHappens(t *testing.T) {
+	dir := tree(t, map[string]string{"AGENTS.md": "x", "skills/a/SKILL.md": skillFile("a"), "p/.git/": ""})
+	synctest.Test(t, func(t *testing.T) {
+		m := New(Options{Dir: dir})
+		m.build = func() (notifier, error) {
+			return notifier{events: make(chan fsnotify.Event), errors: make(chan error), close: func() error { return nil }, remove: func(string) error { return nil },
+				add: func(string) error { return nil }}, nil
+		}
+		looks := counting(m)
+		ended := make(chan error, 1)
+		go func() { ended <- m.Run(t.Context()) }()
+		m.SetReady()
+		synctest.Wait()
+		before, version := looks(), m.Snapshot().Version
+		time.Sleep(1000 * time.Hour)
+		synctest.Wait()
+		if looks() != before || m.Snapshot().Version != version || before == 0 {
+			t.Errorf("%d looks and version %d became %d and %d", before, version, looks(), m.Snapshot().Version)
+		}
+		m.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestCase30ASkillsDirectoryMadeAgain(t *testing.T) {
 	dir := tree(t, map[string]string{"skills/a/SKILL.md": skillFile("a")})
 	m := running(t, Options{Dir: dir})
