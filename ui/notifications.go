@@ -57,7 +57,7 @@ func (s *Site) notificationsStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer watch.Stop()
-	s.follow(w, r, watch.C, func() (templ.Component, error) {
+	s.follow(w, r, wakes{list: watch.C}, func() (templ.Component, error) {
 		page, err := s.notificationsView(r)
 		return view.NotificationsLive(page), err
 	})
