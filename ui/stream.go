@@ -26,16 +26,20 @@ type chatReader struct {
 	id  chat.ID
 	out *frames
 	// prev is the id of the last entry before the Draft's element, draft that of the Draft's own step.
-	prev    string
-	draft   int64
-	cursor  view.DraftCursor
-	version int64
-	epoch   int64
-	last    chat.MessageID
-	chrome  chrome
-	found   found
+	prev   string
+	draft  int64
+	cursor view.DraftCursor
+	reached
+	chrome chrome
+	found  found
 	// listed is how many Chats the page's sidebar holds.
 	listed int
+}
+
+// reached is up to where the page has the Chat.
+type reached struct {
+	version, epoch int64
+	last           chat.MessageID
 }
 
 // chrome is what a page shows beside the transcript that changes without a Version.
