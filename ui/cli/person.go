@@ -49,8 +49,13 @@ func (f *follower) rested(ctx context.Context) (done bool, err error) {
 	f.question = q
 	if f.lonely() {
 		what := "shows a plan"
-		if q.plan == "" {
+		if q.list != nil {
 			what = "asks: " + shorten(q.list[0].Question)
+		}
+		if q.plan != "" {
+			if err := f.show.notes(q.plan); err != nil {
+				return true, err
+			}
 		}
 		return true, &Exit{Code: CodeNeedsPerson, Message: plain("chat " + string(f.id) + " " + what + "; answer it in the browser, or with holdfast chat --chat " +
 			string(f.id) + " ANSWER")}
@@ -76,7 +81,8 @@ func (f *follower) openQuestion(kind chat.AskingKind) (*question, error) {
 			case p.ToolName != tool:
 			case p.Type == chat.PartToolResult && kind == chat.AskingPlan:
 				var shown struct{ Plan string }
-				return &question{call: p.CallID, plan: shown.Plan}, json.Unmarshal(p.Result, &shown)
+				err := json.Unmarshal(p.Result, &shown)
+				return &question{call: p.CallID, plan: shown.Plan}, err
 			case p.Type == chat.PartToolCall && kind == chat.AskingQuestion:
 				list, err := chat.Questions(p.Args)
 				return &question{call: p.CallID, list: list}, err

@@ -131,3 +131,37 @@ func TestPlanAndWork(t *testing.T) {
 		t.Errorf("both: exit %d", code)
 	}
 }
+
+// TestAPlanThatNobodyCanJudge: exit 10, and the terminal has the plan; the advisor's answer stands there, too.
+func TestAPlanThatNobodyCanJudge(t *testing.T) {
+	bare(t)
+	a := wide(t, apitest.Options{Answer: func(p *scripted.Prompt) scripted.Reply {
+		call := func(tool, args string) scripted.Reply {
+			return scripted.Calls(scripted.Call{Name: tool, Args: json.RawMessage(args)})
+		}
+		switch got := p.Results(); {
+		case strings.Contains(p.Messages[0].Content, "You advise another agent"):
+			return scripted.Text("Take the small step.")
+		case !strings.Contains(p.Messages[0].Content, "<plan-mode>"):
+			return scripted.Text("working")
+		case len(got) == 0:
+			return call("advisor", `{"question":"Which step?"}`)
+		default:
+			_, path, _ := strings.Cut(p.Messages[0].Content, "<plan-file-path>")
+			path, _, _ = strings.Cut(path, "</plan-file-path>")
+			path = strings.TrimSpace(path)
+			if len(got) > 1 {
+				return call("propose_plan", `{"path":"`+path+`"}`)
+			}
+			return call("write_file", `{"path":"`+path+`","content":"# The plan\n\nOne small step.\n"}`)
+		}
+	}})
+	if err := a.Client.UpdateChatAdvisorConfig(t.Context(), client.AdvisorConfig{Enabled: true, MaxUsesPerRun: 3}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, failure := run(t.Context(), "", "chat", "--data", a.Dir, "--workspace", t.TempDir(), "--plan", "go")
+	if code != cli.CodeNeedsPerson || !strings.Contains(failure, "→ advisor Which step?\n← advisor scripted:latest, 2 uses left:\n  Take the small step.\n") ||
+		!strings.Contains(failure, "# The plan\n  \n  One small step.\n") || !strings.Contains(failure, "shows a plan; answer it in the browser") {
+		t.Errorf("exit %d, %q", code, failure)
+	}
+}

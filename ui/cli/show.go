@@ -142,7 +142,38 @@ func (s *show) result(p *client.Part) error {
 	if p.IsError {
 		return s.note("← " + p.ToolName + " failed: " + shorten(failureOf(p.Result)))
 	}
+	if p.ToolName == chat.AdvisorTool {
+		return s.notes(advised(p.Result))
+	}
 	return s.note("← " + p.ToolName + " done")
+}
+
+// advised is what the advisor said, whole: whoever reads along sees why the model goes on as it does.
+func advised(result json.RawMessage) string {
+	var a chat.AdvisorResult
+	if json.Unmarshal(result, &a) != nil {
+		return "← advisor done"
+	}
+	switch a.Type {
+	case chat.AdviceGiven:
+		return "← advisor " + a.AdvisorModel + ", " + strconv.Itoa(a.RemainingUses) + " uses left:\n" + a.Advice
+	case chat.AdviceLimit:
+		return "← advisor not asked: the limit of this turn is reached"
+	}
+	return "← advisor gave no advice, the use was given back: " + shorten(a.Error)
+}
+
+// notes prints a text on stderr, the lines behind its first one indented.
+func (s *show) notes(text string) error {
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			line = "  " + line
+		}
+		if err := s.note(revealed(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // note prints one line on stderr.
@@ -191,6 +222,8 @@ func callLine(tool string, args json.RawMessage) string {
 		Path    string `json:"path"`
 		Title   string `json:"title"`
 		Prompt  string `json:"prompt"`
+		// Question is the advisor's.
+		Question string `json:"question"`
 	}
 	shown := string(args)
 	// Arguments of another shape are shown as they are.
@@ -199,6 +232,8 @@ func callLine(tool string, args json.RawMessage) string {
 			shown = command.Command
 		} else if command.Path != "" {
 			shown = command.Path
+		} else if tool == chat.AdvisorTool && command.Question != "" {
+			shown = command.Question
 		} else if tool == "spawn_agent" {
 			shown = command.Title
 			if shown == "" {
