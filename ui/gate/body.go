@@ -17,7 +17,7 @@ import (
 const maxDepth = 64
 
 // ReadJSON decodes a request's body strictly into what into points to: application/json alone (KindNotJSON), within the Route's
-// MaxBody (KindTooLarge), one value, no unknown field, nested at most 64 deep (KindInvalid).
+// MaxBody (KindTooLarge), one value that is not null, no unknown field, nested at most 64 deep (KindInvalid).
 func ReadJSON(r *http.Request, into any) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -30,6 +30,10 @@ func ReadJSON(r *http.Request, into any) error {
 			return err
 		}
 		return &chat.Error{Kind: chat.KindInvalid, Message: "The request did not arrive whole.", Cause: err}
+	}
+	// The decoder takes null for everything that is left out: it would reset what a PUT replaces.
+	if string(bytes.TrimSpace(b)) == "null" {
+		return notValid("the body is null")
 	}
 	if tooDeep(b) {
 		return notValid(fmt.Sprint("nested deeper than ", maxDepth))

@@ -181,6 +181,7 @@ func TestReadJSON(t *testing.T) {
 	}{
 		"good":          {`{"text":"hi \"{[\\"} `, 200, ""},
 		"empty":         {"", 400, "the body is empty"},
+		"null":          {" null\n", 400, "the body is null"},
 		"unknown field": {`{"text":"a","txet":1}`, 400, `"field":"txet"`},
 		"wrong type":    {`{"text":7}`, 400, `"field":"text","detail":"must not be a number"`},
 		"not JSON":      {`{text}`, 400, "invalid character"},
