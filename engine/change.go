@@ -464,7 +464,7 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 		e.runner.wake(c.ID, c.Child())
 	}
 	if n := noticeOf(out); n != nil && n.Kind != chat.NoticeFinished {
-		e.ports.notify(*n)
+		e.tellNow(*n, c.LastReply)
 	}
 }
 

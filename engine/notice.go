@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -39,17 +40,35 @@ func (r *run) tellFinished() {
 	}
 }
 
-// owe keeps in the Turn's own transaction that its person is still to be told, where that waits for a summary.
+// owe keeps in the Turn's own transaction that its person is still to be told. That a Turn is finished is owed only where it waits for a summary: else
+// it is told at once, and its Turn does not pay for a second commit.
 func (r *run) owe(tx *kv.Tx, c *chat.Chat, m chat.Move, ev chat.Event) error {
-	if !r.t.extra.telling.owed {
-		return nil
-	}
 	rested := *c
 	rested.State, rested.Archived = m.To, m.Archived
-	if noticeOf(changed{chat: &rested, move: m, event: ev.Kind, from: c.State, byHand: c.Intent != ""}) == nil {
+	n := noticeOf(changed{chat: &rested, move: m, event: ev.Kind, from: c.State, byHand: c.Intent != ""})
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind != chat.NoticeFinished:
+		return tx.PutOwedNotice(c.ID, &chat.OwedNotice{Kind: n.Kind, Reply: c.LastReply, UserMessage: c.Turn.UserMessage, Body: n.Body})
+	case !r.t.extra.telling.owed:
 		return nil
 	}
 	return tx.PutOwedNotice(c.ID, &chat.OwedNotice{Reply: c.LastReply, UserMessage: c.Turn.UserMessage, Body: r.words()})
+}
+
+// tellNow tells what a transition owed, and takes it out of the store. A person who waits hears of it even if that fails; then it is told once more
+// after the next start.
+func (e *Engine) tellNow(n chat.Notice, reply chat.MessageID) {
+	e.runner.joined.Go(func() {
+		owed, err := e.claimNotice(context.WithoutCancel(e.runner.ctx), n.Chat, reply)
+		if err != nil {
+			e.log.Warn("a notice may be told again after the next start", chat.LogChat, n.Chat, chat.LogError, err)
+		}
+		if err != nil || owed != nil {
+			e.ports.notify(n)
+		}
+	})
 }
 
 // tellSummed tells that the Turn is over, once. The person may have gone on meanwhile: then there is nothing to tell.
@@ -84,13 +103,27 @@ func (e *Engine) claimNotice(ctx context.Context, id chat.ID, reply chat.Message
 			return err
 		}
 		c, found, err := tx.Chat(id)
-		if err != nil || !found || !c.State.AtRest() || c.Archived || c.LastReply != owed.Reply || c.Turn.UserMessage != owed.UserMessage {
+		if err != nil || !found || c.Archived || c.LastReply != owed.Reply || c.Turn.UserMessage != owed.UserMessage || !standsAs(c, owed.Kind) {
 			return err
 		}
-		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: chat.NoticeFinished, Title: c.Title, Body: cmp.Or(c.LastTurnSummary, owed.Body)}
+		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: cmp.Or(owed.Kind, chat.NoticeFinished), Title: c.Title, Body: owed.Body}
+		if n.Kind == chat.NoticeFinished {
+			n.Body = cmp.Or(c.LastTurnSummary, owed.Body)
+		}
 		return nil
 	})
 	return n, err
+}
+
+// standsAs says whether a Chat still stands as a notice of this kind says.
+func standsAs(c *chat.Chat, k chat.NoticeKind) bool {
+	switch k {
+	case chat.NoticeFailed:
+		return c.State == chat.Failed
+	case chat.NoticeActionRequired:
+		return c.State == chat.RequiresAction
+	}
+	return c.State.AtRest()
 }
 
 // tellOwed tells at the start what a process that was killed still owed.
@@ -102,6 +135,10 @@ func (e *Engine) tellOwed(ctx context.Context) error {
 	})
 	for _, id := range ids {
 		n, failed := e.claimNotice(ctx, id, 0)
+		if errors.Is(failed, kv.ErrDamaged) {
+			// It is named where damage is; the others are told.
+			continue
+		}
 		if failed != nil {
 			return failed
 		}

@@ -22,12 +22,14 @@ type Notice struct {
 	Body  string
 }
 
-// OwedNotice is what is still to be told of a Turn that came to rest, kept until its summary is there: the process may be killed meanwhile. Reply and
-// UserMessage say which Turn it is, Body is what is told without a summary.
+// OwedNotice is what is still to be told of a Turn, kept in its own transaction until it is told: the process may be killed meanwhile. A finished one
+// waits for its summary. Reply and UserMessage say which Turn it is, Body is what is told, of a finished one without a summary.
 type OwedNotice struct {
-	Reply       MessageID `json:"reply,omitempty"`
-	UserMessage MessageID `json:"user_message,omitempty"`
-	Body        string    `json:"body"`
+	// Kind "" is a finished Turn.
+	Kind        NoticeKind `json:"kind,omitempty"`
+	Reply       MessageID  `json:"reply,omitempty"`
+	UserMessage MessageID  `json:"user_message,omitempty"`
+	Body        string     `json:"body"`
 }
 
 // URL is the page that a Notice leads to.
