@@ -191,6 +191,7 @@ func (a *appliance) form(path string, form url.Values) (int, string) {
 	req.Header.Set("Authorization", "Bearer "+a.token)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Origin", a.url)
+	req.Header.Set("Accept", "text/html")
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := browser.Do(req)
 	if err != nil {

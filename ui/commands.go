@@ -15,7 +15,8 @@ import (
 	"holdfast/ui/view"
 )
 
-// done answers an intent: 204, or the error's sentence as a toast (an intent's page drops the body of every other status).
+// done answers an intent: 204, or the error's sentence as a toast (an intent's page drops the body of every other status). Who is no page gets the
+// error with its status.
 func (s *Site) done(w http.ResponseWriter, r *http.Request, err error) {
 	s.doneOr(w, r, err, func(e error) templ.Component { return view.Toast("refused", "danger", sentence(e), "") })
 }
@@ -26,7 +27,7 @@ func (s *Site) doneOr(w http.ResponseWriter, r *http.Request, err error, show fu
 		return
 	}
 	var refused *chat.Error
-	if !errors.As(err, &refused) || refused.Kind == chat.KindNotFound || refused.Kind == chat.KindStopping {
+	if !errors.As(err, &refused) || refused.Kind == chat.KindNotFound || refused.Kind == chat.KindStopping || !fromPage(r) {
 		gate.WriteError(w, r, err)
 		return
 	}

@@ -174,7 +174,7 @@ func (s *Site) Routes() []gate.Route {
 	if s.gallery != nil {
 		routes = append(routes, user("GET /gallery/{rest...}", s.gallery.ServeHTTP))
 	}
-	return routes
+	return formsOnly(routes)
 }
 
 func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Route) []gate.Route {

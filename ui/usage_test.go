@@ -132,6 +132,7 @@ func (p *pages) ask(token, method, path string, form url.Values) (int, string) {
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "text/html")
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		p.t.Fatal(err)

@@ -550,6 +550,7 @@ function upload(e, file) {
   }
   req.onerror = () => { bar.hidden = true; toast('The import broke off: Holdfast does not answer.') }
   req.open('POST', form.action)
+  req.setRequestHeader('Accept', 'text/html')
   // The size goes before the file: the server checks it while the bytes come.
   const data = new FormData()
   data.append('name', form.elements.name.value)
