@@ -119,6 +119,9 @@ func TestBrowserQueue(t *testing.T) {
 	if p.eval(`document.getElementById('queue').hidden`) != "true" {
 		t.Error("the queue is not empty")
 	}
+	// Both pages were open all the while, and say again what can be written.
+	p.until(`document.getElementById('composer-text').placeholder==='Describe the next change'`)
+	q.until(`document.getElementById('composer-text').placeholder==='Describe the next change'`)
 	q.until(`document.getElementById('composer-text').value==='my other words'`)
 	q.shows("#toasts", "taken meanwhile")
 }

@@ -25,7 +25,7 @@ import (
 // seeing is a model server with a model that sees and one that does not.
 func seeing(t *testing.T) (*scripted.Server, string) {
 	t.Helper()
-	scripts := []scripted.Script{{User: "stall", Times: 1, Reply: scripted.Reply{Frames: scripted.Words("I begin"), End: scripted.EndStall}}}
+	scripts := []scripted.Script{{User: "stall", Times: 2, Reply: scripted.Reply{Frames: scripted.Words("I begin"), End: scripted.EndStall}}}
 	server := scripted.New(scripted.Options{Record: true, Models: []scripted.Model{
 		{Name: "eyes:latest", Scripts: scripts, Capabilities: []string{"completion", "tools", "vision"}}, {Name: "blind:latest", Scripts: scripts, Capabilities: []string{"completion", "tools"}}}})
 	running, err := scripted.Listen("127.0.0.1:0", server)
@@ -149,6 +149,54 @@ func TestBrowserNamesFiles(t *testing.T) {
 	p.press("#files", "Remove big.log")
 	p.enter()
 	p.until(`document.querySelectorAll('#log .is-ask').length===2`)
+	p.rests()
+}
+
+// TestBrowserNamedFilesComeBack: what a queued message names is in the composer again when it was taken while somebody wrote it anew, and when an edit
+// drops the queue.
+func TestBrowserNamedFilesComeBack(t *testing.T) {
+	t.Parallel()
+	_, at := seeing(t)
+	a := serveNow(t, launch{ollama: at})
+	p := browse(t, a)
+	p.open(a.url + "/?start=1")
+	dir := t.TempDir()
+	for _, name := range []string{"pier.go", "tide.go"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("package pier\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.addFolder(dir, false)
+	p.start("stall")
+	p.shows("#log .is-draft", "I begin")
+	queue := func(name string) {
+		t.Helper()
+		p.fill("#composer-text", "About @"+name)
+		p.until(`document.querySelector('#paths [aria-selected=true]')?.dataset.path===` + js(name))
+		p.key("Tab", "\t", 9, 0)
+		p.until(`document.querySelector('#files input[name=ref]')?.value===` + js(name))
+		p.enter()
+		p.shows("#queue li", "About "+name)
+		p.until(`!document.querySelector('#files input')`)
+	}
+	queue("pier.go")
+	q := p.another()
+	q.open(p.eval(`location.href`))
+	q.press("#queue li", "Edit")
+	q.until(`document.activeElement.matches('#queue-edit textarea')`)
+	q.fill("#queue-edit textarea", "my other words")
+	p.press("#queue li", "Send now")
+	q.until(`document.getElementById('composer-text').value==='my other words'&&document.querySelector('#files input[name=ref]')?.value==='pier.go'`)
+	p.rests()
+	q.press("#files", "Remove pier.go")
+	// An edit of what runs takes the queue back.
+	p.send("stall")
+	p.shows("#log .is-draft", "I begin")
+	queue("tide.go")
+	p.press("#log .is-ask:nth-last-of-type(2)", "Edit this message")
+	p.fill("#log .is-edit textarea", "go on")
+	p.press("#log .is-edit", "Send")
+	p.until(`document.getElementById('composer-text').value.trim()==='About tide.go'&&document.querySelector('#files input[name=ref]')?.value==='tide.go'`)
 	p.rests()
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -53,8 +54,23 @@ func otherParts(parts []chat.Part) []chat.Part {
 // returned is text that comes back into the composer.
 type returned struct {
 	Compose []string `json:"compose"`
-	// Files are ids of those that came with it.
+	// Files are ids of those that came with it, Named the paths of those that it named.
 	Files []string `json:"files"`
+	Named []string `json:"named"`
+}
+
+// pathsOf are the files that a Message names whole. Of lines of a file, which only programs send, no composer has a chip: they come back as words.
+func pathsOf(parts []chat.Part) (paths []string, words string) {
+	for _, p := range parts {
+		switch {
+		case p.Type != chat.PartFileReference:
+		case p.StartLine == 0:
+			paths = append(paths, p.FileName)
+		default:
+			words += "\n" + fileReference(&p).Label
+		}
+	}
+	return paths, words
 }
 
 // proposeTitle answers with a title that a model made; the dialog takes it, and nothing is stored.
@@ -101,11 +117,12 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 	}
 	var back returned
 	for _, q := range out.Dropped {
-		if text := chat.PlainText(q.Content); text != "" {
+		paths, words := pathsOf(q.Content)
+		if text := strings.TrimPrefix(chat.PlainText(q.Content)+words, "\n"); text != "" {
 			back.Compose = append(back.Compose, text)
 		}
 		_, ids := namesOf(q.Content)
-		back.Files = append(back.Files, ids...)
+		back.Files, back.Named = append(back.Files, ids...), append(back.Named, paths...)
 	}
 	s.data(w, r, back)
 }

@@ -81,8 +81,9 @@ func (s *Site) queueEditor(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, ids := namesOf(q.Content)
+	paths, _ := pathsOf(q.Content)
 	s.fragment(w, r, view.QueueEditor(view.QueueEdit{ID: int64(q.ID), ChatID: string(chatID(r)), Text: chat.PlainText(q.Content),
-		Refs: len(otherParts(q.Content)), FileIDs: strings.Join(ids, " ")}))
+		Refs: len(otherParts(q.Content)), FileIDs: strings.Join(ids, " "), Named: paths}))
 }
 
 // editQueued puts a new text into a queued Message, which keeps its place and its files. Once it is taken it is 404, and the page keeps the text.

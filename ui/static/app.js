@@ -148,7 +148,7 @@ function watchTranscript() {
   sizes.observe(box)
   sizes.observe(box.firstElementChild)
   const dock = document.querySelector('.dock')
-  if (dock) new MutationObserver(() => tick(dock)).observe(dock, { childList: true, subtree: true })
+  if (dock) new MutationObserver(() => { tick(dock); hint() }).observe(dock, { childList: true, subtree: true })
 }
 
 // Forms with a save bar: it comes with the first change and counts them; leaving the page asks.
@@ -316,6 +316,7 @@ async function sendEdit(e) {
   if (!ok) return
   if (editing === form) unedit()
   if (data?.files) attach(data.files)
+  if (data?.named) nameFiles(data.named)
   if (data?.compose?.length) compose(data.compose.join('\n\n'))
   else $('composer-text')?.focus()
   toEnd()
@@ -328,6 +329,7 @@ function lostEdit() {
   compose(text)
   toast('This message was changed elsewhere. Your text is in the composer.')
 }
+const nameFiles = paths => dispatchEvent(new CustomEvent('name-files', { detail: paths }))
 const attach = ids => dispatchEvent(new CustomEvent('attach', { detail: ids }))
 async function copy(button, text) {
   try { await navigator.clipboard.writeText(text) } catch {
@@ -565,5 +567,5 @@ function size(n) {
   return (n >= 100 || u < 2 ? Math.round(n) : n.toFixed(1)) + ' ' + units[u]
 }
 // What queue.js works with.
-window.holdfast = Object.freeze({ $, post, apply, parse, toast, compose, attach, acts })
+window.holdfast = Object.freeze({ $, post, apply, parse, toast, compose, attach, nameFiles, acts })
 })()

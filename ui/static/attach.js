@@ -227,7 +227,7 @@ document.addEventListener('DOMContentLoaded', () => {
   const form = $('composer'), area = $('composer-text')
   if (!area || !$('files')) return
   const here = form.closest('.main') || form
-  const closed = () => !form.offsetParent
+  const closed = () => !form.offsetParent || area.disabled
   document.addEventListener('click', e => {
     const act = e.target.closest('[data-act]')
     if (act?.dataset.act === 'attach') choose()
@@ -240,6 +240,7 @@ document.addEventListener('DOMContentLoaded', () => {
   if (!form.dataset.chat) form.addEventListener('submit', e => { if (!e.defaultPrevented) { keep([]); keepNamed([]) } })
   addEventListener('sent', e => { for (const c of chips()) { const i = c.querySelector('input'); if (e.detail.some(([field, value]) => i?.name === field && i.value === value)) c.remove() } changed() })
   addEventListener('attach', e => show(e.detail))
+  addEventListener('name-files', e => e.detail.forEach(nameFile))
   here.addEventListener('dragover', e => {
     if (!carries(e) || closed()) return
     e.preventDefault()

@@ -1,7 +1,7 @@
 // What waits behind a running turn: written anew in its row, and dragged into another order.
 (() => {
 'use strict'
-const { $, post, apply, parse, toast, compose, attach, acts } = window.holdfast
+const { $, post, apply, parse, toast, compose, attach, nameFiles, acts } = window.holdfast
 
 // The one queued message that is written anew. Its form stands in a place of the row that patches leave alone; it goes with the row.
 let form = null
@@ -56,10 +56,11 @@ async function save(e) {
 }
 // It was taken, or removed elsewhere: what was typed here is not lost.
 function lost() {
-  const area = form.elements.text, files = form.dataset.files.split(' ').filter(Boolean)
+  const area = form.elements.text, files = form.dataset.files.split(' ').filter(Boolean), refs = JSON.parse(form.dataset.refs)
   leave()
   compose(area.value)
   if (files.length) attach(files)
+  if (refs.length) nameFiles(refs)
   toast('That message was taken meanwhile. Your text is in the composer.')
 }
 // After each change of the queue: the form may have lost its row, or the focus its button.

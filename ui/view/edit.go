@@ -1,6 +1,9 @@
 package view
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Edit is a user Message that is written anew. Queued is how many waiting messages go back to the composer, Refs how many files and
 // ranges of lines stay with it.
@@ -33,6 +36,17 @@ type QueueEdit struct {
 	Text    string
 	Refs    int
 	FileIDs string
+	// Named are the paths of files that it names.
+	Named []string
+}
+
+// named gives the paths as the page's script reads them.
+func (e QueueEdit) named() string {
+	b, err := json.Marshal(e.Named)
+	if err != nil || len(e.Named) == 0 {
+		return "[]" // strings always encode
+	}
+	return string(b)
 }
 
 // queueEditWords says what saving does.
