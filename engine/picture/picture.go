@@ -55,7 +55,10 @@ func Fit(ctx context.Context, data []byte) (Picture, error) {
 	case <-ctx.Done():
 		return Picture{}, context.Cause(ctx)
 	}
-	decoded, err := decode(data)
+	decoded, err := decode(ctx, data)
+	if ctx.Err() != nil {
+		return Picture{}, context.Cause(ctx)
+	}
 	if err != nil {
 		return Picture{}, errors.New("it cannot be read")
 	}
@@ -69,14 +72,31 @@ func Fit(ctx context.Context, data []byte) (Picture, error) {
 	return encode(scaled(decoded), kind == "jpeg")
 }
 
+// piece is how much of an image a decoder is given at once.
+const piece = 16 << 10
+
+// pieces gives an image in pieces until its context ends: decoders read as they go, so that one ends with the piece that it has.
+type pieces struct {
+	ctx  context.Context
+	rest *bytes.Reader
+}
+
+// Read gives the next piece.
+func (p pieces) Read(b []byte) (int, error) {
+	if p.ctx.Err() != nil {
+		return 0, context.Cause(p.ctx)
+	}
+	return p.rest.Read(b[:min(len(b), piece)])
+}
+
 // decode takes a decoder's panic for an image that cannot be read.
-func decode(data []byte) (decoded image.Image, err error) {
+func decode(ctx context.Context, data []byte) (decoded image.Image, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	decoded, _, err = image.Decode(bytes.NewReader(data))
+	decoded, _, err = image.Decode(pieces{ctx, bytes.NewReader(data)})
 	return decoded, err
 }
 

@@ -156,6 +156,39 @@ func TestFitEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestADecoderEndsWithItsContext: a large image whose call is stopped is not decoded to its end.
+func TestADecoderEndsWithItsContext(t *testing.T) {
+	for name, data := range map[string][]byte{"png": pngOf(t, noise(700, 500)), "jpeg": jpegOf(t, noise(700, 500)), "gif": gifOf(t, noise(700, 500))} {
+		ctx, cancel := context.WithCancel(t.Context())
+		rest := bytes.NewReader(data)
+		end := &stopsAt{pieces: pieces{ctx, rest}, left: 3, stop: cancel}
+		if _, _, err := image.Decode(end); err == nil {
+			t.Errorf("%s: decoded whole", name)
+		}
+		if read := len(data) - rest.Len(); len(data) < 6*piece || read > 3*piece {
+			t.Errorf("%s: %d of %d bytes were read", name, read, len(data))
+		}
+		cancel()
+		if _, err := decode(ctx, data); err == nil {
+			t.Errorf("%s: decoded with a context that is over", name)
+		}
+	}
+}
+
+// stopsAt ends the context behind a number of pieces.
+type stopsAt struct {
+	pieces
+	left int
+	stop func()
+}
+
+func (s *stopsAt) Read(b []byte) (int, error) {
+	if s.left--; s.left < 0 {
+		s.stop()
+	}
+	return s.pieces.Read(b)
+}
+
 // FuzzFit: whatever the bytes are, a Picture is within its bounds and can be read.
 func FuzzFit(f *testing.F) {
 	f.Add(pngOf(f, plain(3, 3)))
