@@ -147,7 +147,9 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 func (o *serveOptions) modelServer(log *slog.Logger) (*modelServer, error) {
 	client := o.live.outbound.Client(outbound.Purpose{Name: "model server", Model: true, Fixed: o.live.isFixed, Stream: true, Idle: 512})
 	fetch := outbound.Purpose{Name: "model pull, by the model server", Declared: true}
-	server := &modelServer{mayFetch: func(ctx context.Context, host string) error { return o.live.outbound.Check(ctx, fetch, host, 443) }, make: func(url string) (*ollama.Adapter, error) {
+	server := &modelServer{mayFetch: func(ctx context.Context, host string) (func(), error) {
+		return o.live.outbound.Hand(ctx, fetch, host, 443)
+	}, make: func(url string) (*ollama.Adapter, error) {
 		address, err := ollama.ParseURL(url)
 		if err != nil {
 			return nil, err

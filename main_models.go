@@ -31,8 +31,8 @@ func (p providers) Stream(ctx context.Context, req *chat.Request, yield func(cha
 // modelServer is the model server at the address that holds now; calls that run stay with the one before.
 type modelServer struct {
 	make func(url string) (*ollama.Adapter, error)
-	// mayFetch judges the host that the server would fetch a model from.
-	mayFetch func(ctx context.Context, host string) error
+	// mayFetch judges the host that the server would fetch a model from; began is for when the server does.
+	mayFetch func(ctx context.Context, host string) (began func(), err error)
 	current  atomic.Pointer[ollama.Adapter]
 	url      atomic.Pointer[string]
 }
@@ -78,10 +78,15 @@ func (s *modelServer) Installed(ctx context.Context) ([]chat.InstalledModel, err
 
 // Pull passes on, if the place where the model comes from may be called: the server calls it on our behalf.
 func (s *modelServer) Pull(ctx context.Context, name string, progress func(chat.Progress)) error {
-	if err := s.mayFetch(ctx, ollama.Registry(name)); err != nil {
+	began, err := s.mayFetch(ctx, ollama.Registry(name))
+	if err != nil {
 		return err
 	}
-	return s.current.Load().Pull(ctx, name, progress)
+	begins := sync.OnceFunc(began)
+	return s.current.Load().Pull(ctx, name, func(p chat.Progress) {
+		begins()
+		progress(p)
+	})
 }
 
 // Import passes on.

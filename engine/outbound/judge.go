@@ -30,10 +30,11 @@ const (
 	reasonBody    = "content for another origin"
 	reasonLookup  = "the name was not found"
 	reasonConnect = "no connection"
+	reasonHanded  = "another program was asked to, and had not begun"
 )
 
 // reasons are the values of the metric's label.
-var reasons = []string{"allowed", reasonOffline, reasonAsk, reasonLocal, reasonNever, reasonOwn, reasonScheme, reasonMany, reasonBody, reasonLookup, reasonConnect}
+var reasons = []string{"allowed", reasonOffline, reasonAsk, reasonLocal, reasonNever, reasonOwn, reasonScheme, reasonMany, reasonBody, reasonLookup, reasonConnect, reasonHanded}
 
 // verdict is what is known of a target before any lookup.
 type verdict struct {
@@ -153,6 +154,27 @@ func (r *Room) Check(ctx context.Context, p Purpose, host string, port int) erro
 		return err
 	}
 	return denied(v.reason, at, "")
+}
+
+// Hand is Check for a call that the other program may never make, since it is not there itself: what the ledger has is that it was asked, and, once
+// began is called, that the host was called.
+//
+//guard:none rooms ask it before they ask such a program
+func (r *Room) Hand(ctx context.Context, p Purpose, host string, port int) (began func(), err error) {
+	at := target{plainHost(host), port}
+	v := r.judge(p, at)
+	reason := v.reason
+	if reason == "" {
+		reason = reasonHanded
+	}
+	if err := r.note(ctx, p, at, "", reason); err != nil {
+		return nil, err
+	}
+	return func() {
+		if err := r.note(ctx, p, at, "", ""); err != nil {
+			r.log.Warn("that another program began to call a host is not in the ledger, only that it was asked to", chat.LogError, err)
+		}
+	}, denied(v.reason, at, "")
 }
 
 // May judges a host that will be called later; where it may not be, it is listed, so that an admin can allow it. The host has a port.
