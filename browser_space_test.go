@@ -117,6 +117,18 @@ func TestBrowserTemplates(t *testing.T) {
 
 	p.open(a.url + "/templates")
 	p.eval(`document.querySelector('#templates details').open=true`)
+
+	// Its rules, one a line; what cannot be read stays in the field.
+	p.eval(`document.querySelectorAll('#templates form details').forEach(d=>d.open=true)`)
+	p.fill("#templates [name=permissions]", "deny execute rm *\nperhaps write_file docs/**")
+	p.press("#templates .savebar", "Save")
+	p.shows("#templates", "Line 2 must begin with allow, ask or deny.")
+	p.both("template-rules-wrong")
+	p.fill("#templates [name=permissions]", "deny execute rm *\nallow write_file docs/**")
+	p.press("#templates .savebar", "Save")
+	p.shows("#templates summary", "2 rules")
+	p.shows("#templates", "Saved.")
+	p.both("template-rules")
 	p.press("#templates", "Delete the template")
 	p.press("#confirm", "Delete the template")
 	p.shows("#templates", "No templates yet")
