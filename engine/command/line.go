@@ -120,11 +120,9 @@ func (r *reader) call(n *syntax.CallExpr) {
 		r.nested(words)
 	case program == "cd" || program == "pushd" || program == "popd":
 		r.moves = true
-	case program == "find":
-		for _, w := range words[1:] {
-			if strings.HasPrefix(w.Text, "-exec") || strings.HasPrefix(w.Text, "-ok") || !w.Known {
-				r.unsure("find may run other programs")
-			}
+	default:
+		if why := hands(program, words); why != "" {
+			r.unsure(why)
 		}
 	}
 }
