@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// rest gives memory back to the machine when the appliance has nothing to do. The collector alone keeps what a busy minute has needed for
-// the next one: up to its percentage over what lives, for minutes, and every page of the program that was touched once, at the start.
+// rest gives memory back to the machine when the appliance has nothing to do. The collector alone keeps for minutes what a busy
+// one has needed: up to its percentage over what lives.
 type rest struct {
 	// allocated is what was allocated since the process began, in bytes; giveBack is what rest does.
 	allocated func() uint64
@@ -34,10 +34,7 @@ func newRest() *rest {
 			metrics.Read(sample)
 			return sample[0].Value.Uint64()
 		},
-		giveBack: func() {
-			debug.FreeOSMemory()
-			dropProgram()
-		},
+		giveBack: debug.FreeOSMemory,
 	}
 }
 
