@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -53,7 +54,10 @@ func (r *run) judge(o outcome) (complete bool, err error) {
 	r.draft.setPhase(chat.PhaseClosing, 0, r.e.now())
 	r.e.feed.touch(r.id)
 	status, err := r.classify(ctx, o, final)
-	if err != nil || status == "" {
+	if err == nil && status == "" {
+		err = errors.New("the reply names no state")
+	}
+	if err != nil {
 		r.e.meters.quick.Inc("classifier", "error")
 		r.log().Info("a finished turn was not judged", chat.LogError, err)
 		return false, nil

@@ -38,10 +38,6 @@ func (m *Manager) spawn(p *process) error {
 		m.unlist(p)
 		return fail("spawn", "The command could not be started: %v.", cause(err))
 	}
-	// The entry with the id alone is enough to find it again.
-	if err := m.ledger.put(entry{ID: p.req.ID, BootID: bootID(), PID: p.pid, StartTime: p.start}); err != nil {
-		m.opts.Log.Warn("the list of processes could not be written", chat.LogProcess, p.req.ID, chat.LogError, err)
-	}
 	return nil
 }
 
@@ -58,6 +54,10 @@ func (m *Manager) launch(p *process) error {
 		return errors.Join(err, r.Close())
 	}
 	p.start = startTime(p.pid)
+	// Before anybody waits for its end, which takes it off the list. The entry with the id alone is enough to find it again.
+	if err := m.ledger.put(entry{ID: p.req.ID, BootID: bootID(), PID: p.pid, StartTime: p.start}); err != nil {
+		m.opts.Log.Warn("the list of processes could not be written", chat.LogProcess, p.req.ID, chat.LogError, err)
+	}
 	m.running.Go(func() { m.run(p, r) })
 	return nil
 }

@@ -169,7 +169,7 @@ func (r *run) once() error {
 	process.Kill()
 	<-process.Done
 	if text := strings.TrimSpace(process.Said()); text != "" {
-		err = fmt.Errorf("%w; it wrote: %s", err, text)
+		err = fmt.Errorf("%s; it wrote: %s", reasonOf(err), text)
 	}
 	return err
 }
