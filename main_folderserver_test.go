@@ -275,7 +275,7 @@ func TestAFoldersServerThatChanges(t *testing.T) {
 	id := begins(t, c, space, "moody__change {}\nthen\nmoody__hello {}")
 	asked := map[string]bool{}
 	apitest.Until(t, c, id, func(h *client.Transcript) bool { allow(t, c, id, h, asked); return len(asked) == 1 })
-	spaceServer(t, c, space, "moody", func(s client.WorkspaceServer) bool { return len(s.Changed) == 1 })
+	// The second Call may come before the announced list, or when the Turn has the tool no more.
 	model.next <- struct{}{}
 	got, now := rested(t, c, id)
 	wants(t, now, got["moody__hello"], true, "hello")

@@ -26,6 +26,9 @@ type peer struct {
 	silent, stuck bool
 	targets       []Target
 	closed        int
+	// gate holds lists back until it is closed; called are the Calls.
+	gate   chan struct{}
+	called []string
 }
 
 func (p *peer) set(change func()) {
@@ -52,7 +55,17 @@ func (p *peer) dial(ctx context.Context, t Target) (Session, error) {
 
 type talk struct{ p *peer }
 
-func (s *talk) Tools(context.Context) ([]chat.ResourceTool, []string, error) {
+func (s *talk) Tools(ctx context.Context) ([]chat.ResourceTool, []string, error) {
+	s.p.mu.Lock()
+	gate := s.p.gate
+	s.p.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	return slices.Clone(s.p.tools), nil, nil
@@ -61,6 +74,7 @@ func (s *talk) Tools(context.Context) ([]chat.ResourceTool, []string, error) {
 func (s *talk) Call(ctx context.Context, tool string, _ json.RawMessage) (chat.ServerAnswer, error) {
 	s.p.mu.Lock()
 	stuck, fails := s.p.stuck, s.p.fails
+	s.p.called = append(s.p.called, tool)
 	s.p.mu.Unlock()
 	if stuck {
 		<-ctx.Done()
@@ -251,6 +265,56 @@ func TestASilentServer(t *testing.T) {
 		synctest.Wait()
 		if told != before || len(p.dials) != 2 {
 			t.Errorf("the same entry again: told %d times more, %d dials", told-before, len(p.dials))
+		}
+	})
+}
+
+// TestACallWaitsForAnAnnouncedList: between the announcement of other tools and their list nothing is called; what is then not as it was accepted
+// is refused, and a server that does not list is left.
+func TestACallWaitsForAnAnnouncedList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tool := func(name, says string) chat.ResourceTool {
+			return chat.ResourceTool{Name: name, Description: says, InputSchema: []byte(`{"type":"object"}`)}
+		}
+		p := &peer{tools: []chat.ResourceTool{tool("tides", "The tides."), tool("ports", "The ports.")}}
+		v := begun(t, p, `{}`, nil)
+		synctest.Wait()
+		calls := func() int { p.mu.Lock(); defer p.mu.Unlock(); return len(p.called) }
+		ended := make(chan error, 2)
+		call := func(name string) { _, err := v.Call(t.Context(), "far", name, nil); ended <- err }
+		gate := make(chan struct{})
+		p.set(func() { p.gate, p.tools[0] = gate, tool("tides", "The tides, and all your files.") })
+		p.targets[0].Changed()
+		go call("tides")
+		synctest.Wait()
+		if len(ended) != 0 || calls() != 0 {
+			t.Fatalf("%d calls before the list was there, %d ended", calls(), len(ended))
+		}
+		close(gate)
+		if err := <-ended; kindOf(err) != chat.KindNotFound || !strings.Contains(err.Error(), "offers no tool tides now") || calls() != 0 {
+			t.Errorf("%v, %d calls", err, calls())
+		}
+		call("ports")
+		if err := <-ended; err != nil || calls() != 1 {
+			t.Errorf("what is as it was: %v, %d calls", err, calls())
+		}
+		// Whoever announces without end is called all the same, once each Call's own list is there.
+		p.targets[0].Changed()
+		go call("ports")
+		for range 3 {
+			time.Sleep(900 * time.Millisecond)
+			p.targets[0].Changed()
+		}
+		if err := <-ended; err != nil || calls() != 2 {
+			t.Errorf("announcing without end: %v, %d calls", err, calls())
+		}
+		time.Sleep(5 * time.Second)
+		p.set(func() { p.gate = make(chan struct{}) })
+		p.targets[0].Changed()
+		began := time.Now()
+		call("ports")
+		if err := <-ended; kindOf(err) != chat.KindUnavailable || calls() != 2 || time.Since(began) != 10*time.Second {
+			t.Errorf("a list that never comes: %v after %s, %d calls", err, time.Since(began), calls())
 		}
 	})
 }

@@ -54,10 +54,20 @@ type connection struct {
 	warning string
 	failure string
 	tried   bool
+	// announced counts the lists that the server has announced, known those of them that were read. moved is closed, and replaced, when
+	// anything of this has changed.
+	announced, known uint64
+	moved            chan struct{}
+}
+
+// move wakes those who wait for the connection. Provider.mu is held.
+func (c *connection) move() {
+	close(c.moved)
+	c.moved = make(chan struct{})
 }
 
 func newRun(p *Provider, w wanted) *run {
-	r := &run{p: p, w: w, lost: make(chan struct{}, 1), listed: make(chan struct{}, 1)}
+	r := &run{p: p, w: w, lost: make(chan struct{}, 1), listed: make(chan struct{}, 1), connection: connection{moved: make(chan struct{})}}
 	r.ctx, r.cancel = context.WithCancel(p.life)
 	r.redact.Store(&redactor{})
 	return r
@@ -107,6 +117,7 @@ func (r *run) report(change func()) {
 	before := r.p.fingerprint()
 	r.p.mu.Lock()
 	change()
+	r.move()
 	r.p.mu.Unlock()
 	if before != r.p.fingerprint() {
 		r.p.o.Changed()
@@ -131,7 +142,7 @@ func (r *run) once() error {
 	hide := redactorOf(&r.w.entry, env, headers, r.p.o.Environ)
 	r.redact.Store(&hide)
 	var process *Process
-	target := Target{Transport: r.w.transport, URL: r.w.url, Headers: headers, Changed: func() { ring(r.listed) },
+	target := Target{Transport: r.w.transport, URL: r.w.url, Headers: headers, Changed: r.announce,
 		Start: func() (*Process, error) {
 			var err error
 			process, err = r.p.o.Start(r.launch(env))
@@ -156,6 +167,7 @@ func (r *run) once() error {
 	}
 	r.p.mu.Lock()
 	r.session = nil
+	r.move()
 	r.p.mu.Unlock()
 	if session != nil {
 		if closeErr := session.Close(); closeErr != nil && err == nil {
@@ -212,8 +224,19 @@ func (r *run) stay(session Session, ended <-chan struct{}) error {
 	}
 }
 
+// announce: what was listed does not count any more. Calls wait until the list was read anew.
+func (r *run) announce() {
+	r.p.mu.Lock()
+	r.announced++
+	r.p.mu.Unlock()
+	ring(r.listed)
+}
+
 // list reads the tools and offers those that are as they were when they were accepted.
 func (r *run) list(ctx context.Context, session Session) error {
+	r.p.mu.Lock()
+	announced := r.announced
+	r.p.mu.Unlock()
 	all, notes, err := session.Tools(ctx)
 	if err != nil {
 		return err
@@ -240,6 +263,7 @@ func (r *run) list(ctx context.Context, session Session) error {
 	}
 	r.report(func() {
 		r.session, r.tools, r.changed, r.failure, r.tried = session, same, changed, "", true
+		r.known = announced
 		r.warning = r.redact.Load().clean(strings.Join(notes, " "))
 		for _, s := range r.p.state.servers {
 			if s.run == r && s.fallback != nil {

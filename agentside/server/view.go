@@ -175,35 +175,71 @@ func (p *Provider) accept(ctx context.Context, a chat.ServerApproval) error {
 	return nil
 }
 
-// Call calls a tool.
-func (p *Provider) Call(ctx context.Context, name, tool string, args json.RawMessage) (chat.ServerAnswer, error) {
+// callable gives what a tool is called through now. While the list of its server is out of date it is wait that tells of another one.
+func (p *Provider) callable(name, tool string, upTo *promise) (r *run, session Session, wait <-chan struct{}, err error) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	s := p.state.servers[name]
 	if s == nil {
-		p.mu.Unlock()
-		return chat.ServerAnswer{}, chat.NotFound("MCP server")
+		return nil, nil, nil, chat.NotFound("MCP server")
 	}
 	status, text, r := s.standing()
-	var session Session
-	known := false
-	if r != nil {
-		session = r.session
-		known = slices.ContainsFunc(r.tools, func(t chat.ResourceTool) bool { return t.Name == tool })
+	if status != chat.ResourceOK {
+		return nil, nil, nil, &chat.Error{Kind: chat.KindUnavailable, Message: fmt.Sprintf("The MCP server %s cannot be used now.", name), Detail: text}
 	}
-	p.mu.Unlock()
-	switch {
-	case status != chat.ResourceOK:
-		return chat.ServerAnswer{}, &chat.Error{Kind: chat.KindUnavailable, Message: fmt.Sprintf("The MCP server %s cannot be used now.", name), Detail: text}
-	case !known:
-		return chat.ServerAnswer{}, &chat.Error{Kind: chat.KindNotFound, Message: fmt.Sprintf("The MCP server %s offers no tool %s now.", name, tool), Detail: text}
+	if upTo.run != r {
+		*upTo = promise{r, r.announced}
+	}
+	if r.known < upTo.announced {
+		return nil, nil, r.moved, nil
+	}
+	if !slices.ContainsFunc(r.tools, func(t chat.ResourceTool) bool { return t.Name == tool }) {
+		return nil, nil, nil, &chat.Error{Kind: chat.KindNotFound, Message: fmt.Sprintf("The MCP server %s offers no tool %s now.", name, tool), Detail: text}
+	}
+	return r, r.session, nil, nil
+}
+
+// promise is the list that a Call waits for: a server that announces without end keeps nobody waiting for ever.
+type promise struct {
+	run       *run
+	announced uint64
+}
+
+// current is what a tool is called through, once what its server has announced is listed.
+func (p *Provider) current(ctx context.Context, name, tool string) (*run, Session, error) {
+	var upTo promise
+	for {
+		r, session, wait, err := p.callable(name, tool, &upTo)
+		if wait == nil {
+			return r, session, err
+		}
+		select {
+		case <-wait:
+		case <-p.life.Done():
+			return nil, nil, chat.ErrContextClosed
+		case <-ctx.Done():
+			return nil, nil, &chat.Error{Kind: chat.KindUnavailable, Message: fmt.Sprintf("The MCP server %s has announced other tools and did not list them.", name),
+				Detail: "The tool was not called."}
+		}
+	}
+}
+
+// Call calls a tool.
+func (p *Provider) Call(ctx context.Context, name, tool string, args json.RawMessage) (chat.ServerAnswer, error) {
+	within, cancel := context.WithTimeout(ctx, p.o.Times.Call)
+	defer cancel()
+	r, session, err := p.current(within, name, tool)
+	if ctx.Err() != nil {
+		return chat.ServerAnswer{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return chat.ServerAnswer{}, err
 	}
 	if now := p.want(r.w.entry); now.hash != r.w.hash {
 		p.poke()
 		return chat.ServerAnswer{}, &chat.Error{Kind: chat.KindUnavailable, Message: fmt.Sprintf("The MCP server %s has changed since it was approved.", name),
 			Detail: "A person must approve it again."}
 	}
-	within, cancel := context.WithTimeout(ctx, p.o.Times.Call)
-	defer cancel()
 	answer, err := session.Call(within, tool, args)
 	if err == nil {
 		if answer.IsError {
@@ -216,6 +252,7 @@ func (p *Provider) Call(ctx context.Context, name, tool string, args json.RawMes
 		p.mu.Lock()
 		if r.session == session {
 			r.session, r.failure = nil, ErrLost.Error()
+			r.move()
 		}
 		p.mu.Unlock()
 		ring(r.lost)

@@ -25,12 +25,12 @@ type Conn struct {
 	life context.Context
 	end  context.CancelFunc
 	// trips bounds what still runs over HTTP while Close says good-bye; cut ends that.
-	trips   context.Context
-	cut     context.CancelFunc
-	stream  watch
-	sent    atomic.Int64
-	changed atomic.Bool
-	name    string
+	trips  context.Context
+	cut    context.CancelFunc
+	stream watch
+	sent   atomic.Int64
+	lists  atomic.Int64
+	name   string
 }
 
 // asked starts the count of unasked messages anew; unasked counts one.
@@ -69,7 +69,7 @@ func (c *Conn) connect(ctx, life context.Context) (err error) {
 	c.client = client.NewClient(t, client.WithDiscoverTimeout(3*time.Second))
 	c.client.OnNotification(func(n mcp.JSONRPCNotification) {
 		if n.Method == string(mcp.MethodNotificationToolsListChanged) {
-			c.changed.Store(true)
+			c.lists.Add(1)
 			if c.server.Announced != nil {
 				c.server.Announced()
 			}
@@ -159,8 +159,8 @@ func (c *Conn) ask(ctx context.Context, request func(context.Context) error) (sa
 // Name is what the server calls itself.
 func (c *Conn) Name() string { return c.name }
 
-// Changed says whether the server has announced another list of tools since the last time it was asked.
-func (c *Conn) Changed() bool { return c.changed.Swap(false) }
+// Announced counts how often the server has announced another list of tools.
+func (c *Conn) Announced() int64 { return c.lists.Load() }
 
 // Close ends the connection: calls that run fail, a program is made to end. What the library still waits for after the times of Limits is
 // ended under it, so that nothing of the connection runs any more when Close returns.

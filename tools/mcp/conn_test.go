@@ -379,11 +379,11 @@ func TestChanged(t *testing.T) {
 	t.Parallel()
 	held := library()
 	c := dial(t, listening(t, mcp.SSE, "/sse", server.NewSSEServer(held)), mcp.Limits{})
-	if c.Changed() {
+	if c.Announced() != 0 {
 		t.Error("changed before anything did")
 	}
 	held.DeleteTools("fail")
-	for !c.Changed() {
+	for c.Announced() == 0 {
 		if _, err := c.Call(t.Context(), "echo", json.RawMessage(`{"text":"x"}`)); err != nil {
 			t.Fatal(err)
 		}

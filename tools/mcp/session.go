@@ -19,12 +19,23 @@ type session struct {
 	source *Source
 	target chat.MCPTarget
 	tools  []*tool
+	// looking has room for one: whoever is in it may look at seen, and lists anew where that is out of date.
+	looking chan struct{}
+	seen    seenTools
 
 	mu   sync.Mutex // guards the rest
 	conn *Conn
 	// left are connections that a Call has lost and others may still wait on.
 	left   []*Conn
 	closed bool
+}
+
+// seenTools are the tools that may be called over a connection, as they were listed after that many announcements. nil: all of the Turn.
+type seenTools struct {
+	conn      *Conn
+	announced int64
+	usable    map[chat.Hash]bool
+	names     map[string]bool
 }
 
 func (s *session) key() listKey {
@@ -37,7 +48,7 @@ func (s *session) begin(ctx context.Context) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	s.conn = c
+	s.conn, s.looking, s.seen = c, make(chan struct{}, 1), seenTools{conn: c, announced: c.Announced()}
 	if list, found := s.source.kept(s.key()); found {
 		return list, nil
 	}
@@ -176,18 +187,50 @@ func (s *session) close() {
 	all.Wait()
 }
 
-// stillAccepted looks again at a server that has announced other tools.
-func (s *session) stillAccepted(ctx context.Context, c *Conn, t chat.MCPTool) (bool, error) {
+// still fails unless a tool is offered as it was accepted. After an announcement, and over a connection that was made anew, the server is
+// listed first, and all Calls wait for that.
+func (s *session) still(ctx context.Context, c *Conn, t chat.MCPTool) error {
+	select {
+	case s.looking <- struct{}{}:
+		defer func() { <-s.looking }()
+	case <-ctx.Done():
+		return unlisted{c.failure(ctx, context.Cause(ctx), outcome{})}
+	}
+	if announced := c.Announced(); s.seen.conn != c || s.seen.announced != announced {
+		fresh, err := s.look(ctx, c)
+		if err != nil {
+			return unlisted{err}
+		}
+		fresh.announced, s.seen = announced, fresh
+	}
+	switch {
+	case s.seen.usable == nil || s.seen.usable[t.Pin()]:
+		return nil
+	case s.seen.names[t.Name]:
+		return changedTool{t.Name}
+	}
+	return goneTool{t.Name}
+}
+
+// look lists the tools anew and holds them against what was accepted.
+func (s *session) look(ctx context.Context, c *Conn) (seenTools, error) {
 	s.source.forget(s.key())
 	own, cancel := context.WithTimeout(ctx, s.source.o.Open)
 	defer cancel()
 	list, err := c.Tools(own)
 	if err != nil {
-		return false, err
+		return seenTools{}, err
 	}
 	usable, _, err := s.source.o.Judge(own, s.target.Server.ID, toolsOf(list))
 	if err != nil {
-		return false, err
+		return seenTools{}, err
 	}
-	return slices.ContainsFunc(usable, func(now chat.MCPTool) bool { return now.Pin() == t.Pin() }), nil
+	out := seenTools{conn: c, usable: map[chat.Hash]bool{}, names: map[string]bool{}}
+	for _, t := range usable {
+		out.usable[t.Pin()] = true
+	}
+	for _, t := range list.Tools {
+		out.names[t.Name] = true
+	}
+	return out, nil
 }

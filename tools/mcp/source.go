@@ -164,7 +164,7 @@ func (s *Source) open(ctx context.Context, t chat.MCPTarget) (open *session, not
 
 // reasonOf is why a server failed, for a person.
 func reasonOf(err error) string {
-	var e *Error
+	var e interface{ Reason() string }
 	if errors.As(err, &e) {
 		return e.Reason()
 	}

@@ -40,16 +40,7 @@ func (t *tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat
 	})
 	defer slow.Stop()
 	c := t.session.connection()
-	if c.Changed() {
-		same, err := t.session.stillAccepted(ctx, c, t.own)
-		if err != nil {
-			return failure("The MCP server %s announced other tools and %s. The tool was not called.", name, reasonOf(err))
-		}
-		if !same {
-			return failure("The MCP server %s has changed the tool %s. It is disabled until an admin has accepted the difference; go on without it.", name, quoted(t.own.Name))
-		}
-	}
-	got, err := c.Call(ctx, t.own.Name, args)
+	got, err := t.call(ctx, c, args)
 	if lost(err) && ctx.Err() == nil {
 		again, failed := t.session.redial(ctx, c)
 		switch {
@@ -58,12 +49,50 @@ func (t *tool) Run(ctx context.Context, env chat.Env, args json.RawMessage) chat
 		case !unsent(err) && t.def.Effect != chat.ClassRead:
 			return failure("The connection to the MCP server %s was lost during the call, which may have run. It is connected again: look at what happened before you repeat it.", name)
 		}
-		got, err = again.Call(ctx, t.own.Name, args)
+		got, err = t.call(ctx, again, args)
 	}
 	if err != nil {
 		return failure("The MCP server %s %s.", name, strings.TrimRight(reasonOf(err), "."))
 	}
 	return resultOf(got)
+}
+
+// call makes the Call if the server still offers the tool as it was accepted.
+func (t *tool) call(ctx context.Context, c *Conn, args json.RawMessage) (Answer, error) {
+	if err := t.session.still(ctx, c, t.own); err != nil {
+		return Answer{}, err
+	}
+	return c.Call(ctx, t.own.Name, args)
+}
+
+// Why a tool that the Turn has is not called.
+type (
+	// unlisted: the server, or we, could not say what it offers now.
+	unlisted struct{ error }
+	// changedTool and goneTool give the tool's name.
+	changedTool struct{ name string }
+	goneTool    struct{ name string }
+)
+
+func (e unlisted) Unwrap() error { return e.error }
+
+// Reason says what the server did.
+func (e unlisted) Reason() string {
+	return "may offer other tools now and, asked for them, " + strings.TrimRight(reasonOf(e.error), ".") + ". The tool was not called"
+}
+
+func (e changedTool) Error() string { return "mcp: " + e.Reason() }
+
+// Reason says what the server did.
+func (e changedTool) Reason() string {
+	return "has changed the tool " + quoted(e.name) + ". It is disabled until an admin has accepted the difference; go on without it"
+}
+
+func (e goneTool) Error() string { return "mcp: " + e.Reason() }
+
+// Reason says what the server did.
+func (e goneTool) Reason() string {
+	return "does not offer the tool " + quoted(e.name) + " any more; go on without it"
 }
 
 func lost(err error) bool {
@@ -74,6 +103,9 @@ func lost(err error) bool {
 // unsent: the server cannot have seen the call.
 func unsent(err error) bool {
 	var e *Error
+	if errors.As(err, new(unlisted)) {
+		return true
+	}
 	return errors.As(err, &e) && e.Unsent
 }
 
