@@ -19,7 +19,7 @@ func (e *Engine) Processes(ctx context.Context, _ chat.Principal, in ProcessesIn
 	}
 	list, err := ws.Processes().List(ctx, in.ChatID)
 	if err != nil {
-		return nil, err
+		return nil, readable(err)
 	}
 	out := make([]chat.ProcessOutput, 0, len(list))
 	for _, p := range list {
@@ -56,7 +56,23 @@ func (e *Engine) StopProcess(ctx context.Context, _ chat.Principal, in StopProce
 	case errors.As(err, &refused) && refused.Kind == "not_found":
 		return Done{}, chat.NotFound("process")
 	}
-	return Done{}, err
+	return Done{}, readable(err)
+}
+
+// readable gives what a person reads where a Workspace does not answer; other errors stay as they are.
+func readable(err error) error {
+	var process *chat.ProcessError
+	var file *chat.FileError
+	switch {
+	case errors.As(err, &process) && process.Kind == "unreachable", errors.As(err, &file) && file.Kind == "unreachable":
+		return &chat.Error{Kind: chat.KindUnreachable, Message: err.Error()}
+	}
+	return err
+}
+
+func unreachable(err error) bool {
+	var known *chat.Error
+	return errors.As(err, &known) && known.Kind == chat.KindUnreachable
 }
 
 // workspaceOf opens a Chat's Workspace, nil when it has none, or one whose directory is not made yet.
@@ -132,6 +148,9 @@ func (e *Engine) Changes(ctx context.Context, _ chat.Principal, in ChangesInput)
 			}
 		}
 		raw, err := ws.Files().Raw(ctx, c.Path, maxShown)
+		if err = readable(err); unreachable(err) {
+			return out, err
+		}
 		if err != nil && !isMissing(err) {
 			continue
 		}

@@ -95,6 +95,9 @@ func (x *restoring) file(ctx context.Context, f *kept) (bool, error) {
 		return false, err
 	}
 	now, err := ws.Files().Raw(ctx, f.first.Path, maxRestore)
+	if err = readable(err); unreachable(err) {
+		return false, err
+	}
 	missing := isMissing(err)
 	if err != nil && !missing || now.Hash != f.last.AfterHash {
 		return false, nil
@@ -137,6 +140,9 @@ func (e *Engine) writeBack(ctx context.Context, ws chat.Workspace, to *chat.Chec
 		}
 	}
 	w, err := ws.Files().Write(ctx, req)
+	if err = readable(err); unreachable(err) {
+		return "", false, err
+	}
 	if err != nil {
 		e.log.InfoContext(ctx, "a file was not restored", chat.LogPath, to.Path, chat.LogError, err)
 		return "", false, nil

@@ -94,7 +94,7 @@ func (s *Site) inspect(ctx context.Context, p chat.Principal, v engine.View) vie
 	out.Changes.Since = clock(v.Chat.CreatedAt).Format("15:04")
 	processes, err := s.chats.Processes(ctx, p, engine.ProcessesInput{ChatID: v.Chat.ID})
 	if err != nil {
-		s.log.WarnContext(ctx, "the processes could not be listed", chat.LogError, err)
+		out.Unlisted = sentence(err)
 	}
 	for _, pr := range processes {
 		out.Processes = append(out.Processes, processView(pr))

@@ -42,6 +42,11 @@ func TestAbsence(t *testing.T) {
 		if _, err := l.wait(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "for 1m0s") || time.Since(began) != time.Minute {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
+		young := newLine("a1", Times{}.filled())
+		began = time.Now()
+		if _, err := young.wait(chat.Impatient(t.Context()), nil); err == nil || !strings.Contains(err.Error(), "try again when it is back") || time.Since(began) != time.Second {
+			t.Errorf("a person was told %v after %s", err, time.Since(began))
+		}
 		c := &connection{hello: Hello{BootID: "b1"}}
 		if _, err := l.take(c); err != nil {
 			t.Fatal(err)

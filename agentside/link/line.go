@@ -20,11 +20,19 @@ type connection struct {
 }
 
 // away is that nobody answers for an Agent.
-type away struct{ since time.Duration }
+type away struct {
+	since time.Duration
+	// asked: a person did, who can do something about it.
+	asked bool
+}
 
-// Error says for how long.
+// Error says for how long, and to a person what helps.
 func (e *away) Error() string {
-	return fmt.Sprintf("The workspace is unreachable: its agent has been away for %s.", e.since.Round(time.Second))
+	text := fmt.Sprintf("The workspace is unreachable: its agent has been away for %s.", e.since.Round(time.Second))
+	if e.asked {
+		text += " Start the agent beside its files, or try again when it is back."
+	}
+	return text
 }
 
 // fence is an end that could not be sent yet.
@@ -153,9 +161,10 @@ func (l *line) isCurrent(c *connection) bool {
 	return l.current == c && c != nil
 }
 
-// wait gives the connection, which may take as long as Absence since the last one went.
+// wait gives the connection, which may take as long as Absence since the last one went; who is impatient waits for glance at most.
 func (l *line) wait(ctx context.Context, except *connection) (*connection, error) {
-	for {
+	asked := chat.IsImpatient(ctx)
+	for began := time.Now(); ; {
 		l.mu.Lock()
 		c, changed, closed, gone := l.current, l.changed, l.closed, time.Since(l.since)
 		l.mu.Unlock()
@@ -168,10 +177,14 @@ func (l *line) wait(ctx context.Context, except *connection) (*connection, error
 		if c != nil {
 			gone = 0
 		}
-		if gone >= l.times.Absence {
-			return nil, &away{since: gone}
+		left := l.times.Absence - gone
+		if asked {
+			left = min(left, glance-time.Since(began))
 		}
-		timer := time.NewTimer(l.times.Absence - gone)
+		if left <= 0 {
+			return nil, &away{since: gone, asked: asked}
+		}
+		timer := time.NewTimer(left)
 		select {
 		case <-changed:
 		case <-timer.C:

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// glance is how long a person waits for an Agent that is away: chat.Impatient marks who does.
+const glance = time.Second
+
 // Times are how long things may take; 0 is the default.
 type Times struct {
 	// Proof bounds the proof, and the greeting after it.

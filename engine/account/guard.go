@@ -46,7 +46,7 @@ func NewGuard(owners Owners, m *metric.Registry) *Guard {
 }
 
 // Run runs a command for a principal if its policy lets it, and measures it under its name. What the store says comes out as the
-// chat.Error a person can read. Generated code calls it; nothing else needs to.
+// chat.Error a person can read; who asked does not wait a Call's time for an Agent that is away. Generated code calls it; nothing else needs to.
 func Run[In, Out any](ctx context.Context, g *Guard, command string, policy Policy[In], p chat.Principal, in In,
 	f func(context.Context, chat.Principal, In) (Out, error)) (out Out, err error) {
 	start := time.Now()
@@ -61,7 +61,7 @@ func Run[In, Out any](ctx context.Context, g *Guard, command string, policy Poli
 		if object, recorded := policy.audit(in); recorded {
 			ctx, note = noted(ctx, p, command, object, in)
 		}
-		out, err = f(ctx, p, in)
+		out, err = f(chat.Impatient(ctx), p, in)
 	}
 	err = storeFault(err)
 	result = outcome(err)

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"holdfast/engine/chat"
@@ -102,18 +103,22 @@ func liveIn(tx *kv.Tx, used map[chat.WorkspaceID]bool) error {
 	return nil
 }
 
-// sweep stops the Workspaces whose time is over.
+// sweep stops the Workspaces whose time is over. One that cannot be stopped keeps no other from it.
 func (r *Room) sweep(ctx context.Context) error {
 	due, err := r.due(ctx)
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, id := range due {
-		if err := r.stopIdle(ctx, id); err != nil {
-			return err
+		if ctx.Err() != nil {
+			break
+		}
+		if err := r.stopIdle(chat.Impatient(ctx), id); err != nil && !unreachable(err) {
+			failed = append(failed, err)
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // due lists the Workspaces that look idle.
@@ -129,7 +134,8 @@ func (r *Room) due(ctx context.Context) ([]chat.WorkspaceID, error) {
 			return err
 		}
 		for _, w := range all {
-			if !idle(lives.deadline(w), r.now()) {
+			// One whose Agent is away is stopped when that is back.
+			if !idle(lives.deadline(w), r.now()) || r.far.shown(*w).State == chat.WorkspaceOffline {
 				continue
 			}
 			// Most that are busy are seen here, without a write; it is decided below.

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -245,8 +244,7 @@ func (r *Room) Delete(ctx context.Context, _ chat.Principal, in DeleteInput) (De
 		return Deleted{}, err
 	}
 	// An Agent that is away does not keep its Workspace from being forgotten.
-	var unreachable *chat.Error
-	if err := r.places.Stop(ctx, in.ID); err != nil && !(errors.As(err, &unreachable) && unreachable.Kind == chat.KindUnreachable) {
+	if err := r.places.Stop(ctx, in.ID); err != nil && !unreachable(err) {
 		return Deleted{}, fmt.Errorf("stop workspace %s: %w", in.ID, err)
 	}
 	if err := r.removeFiles(ctx, in); err != nil {

@@ -41,8 +41,8 @@ func (r *Room) Start(ctx context.Context, _ chat.Principal, in StartInput) (chat
 // StopInput names a Workspace.
 type StopInput struct{ ID chat.WorkspaceID }
 
-// Stop ends all that runs in a Workspace and keeps all files. While a Turn works in it, it is a KindWrongState Error. One that is
-// stopped is left as it is.
+// Stop ends all that runs in a Workspace and keeps all files. While a Turn works in it, it is a KindWrongState Error; so that its Agent
+// is away is KindUnreachable, and it goes on. One that is stopped is left as it is.
 func (r *Room) Stop(ctx context.Context, _ chat.Principal, in StopInput) (chat.WorkspaceRecord, error) {
 	unlock, err := r.locks.lock(ctx, in.ID)
 	if err != nil {
@@ -71,9 +71,25 @@ func (r *Room) finishStop(ctx context.Context, id chat.WorkspaceID) (chat.Worksp
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := r.places.Stop(ctx, id); err != nil {
+		if unreachable(err) {
+			err = errors.Join(err, r.goesOn(ctx, id))
+		}
 		return chat.WorkspaceRecord{}, fmt.Errorf("stop workspace %s: %w", id, err)
 	}
 	return r.change(ctx, id, func(_ *kv.Tx, w *chat.WorkspaceRecord) error { return w.Move(chat.WorkspaceEnded) })
+}
+
+// goesOn notes that a Workspace could not be stopped: its Agent is away, and what runs there goes on.
+func (r *Room) goesOn(ctx context.Context, id chat.WorkspaceID) error {
+	_, err := r.change(ctx, id, func(_ *kv.Tx, w *chat.WorkspaceRecord) error {
+		return errors.Join(w.Move(chat.WorkspaceAway), w.Move(chat.WorkspaceBack))
+	})
+	return err
+}
+
+func unreachable(err error) bool {
+	var known *chat.Error
+	return errors.As(err, &known) && known.Kind == chat.KindUnreachable
 }
 
 // Wake makes a Workspace that was stopped run again, for a Call that needs it. One whose setup failed is left to what is there.

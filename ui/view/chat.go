@@ -352,7 +352,9 @@ type Inspector struct {
 	Version   int64
 	Changes   Changes
 	Processes []Process
-	Context   Context
+	// Unlisted says why the processes could not be listed.
+	Unlisted string
+	Context  Context
 	// Servers are the MCP servers that the chat may have.
 	Servers []MCPOption
 }
