@@ -19,6 +19,7 @@ import (
 	"holdfast/engine/agent"
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
+	"holdfast/engine/seal"
 	"holdfast/engine/workspace"
 	"holdfast/ui/cli"
 )
@@ -32,11 +33,13 @@ type agentsDoor struct {
 	listener net.Listener
 	server   *http.Server
 	served   chan error
+	// hidden is told of the authority's keys.
+	hidden *seal.Filter
 }
 
 // newAgentsDoor wires the Agents' room, their links and the Workspaces beside them; sink takes what they push.
-func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *workspace.Room, sink chat.AgentSink, metrics *metric.Registry, log *slog.Logger) *agentsDoor {
-	d := &agentsDoor{room: room, log: log}
+func newAgentsDoor(room *agent.Room, places *agentside.Workspaces, spaces *workspace.Room, sink chat.AgentSink, metrics *metric.Registry, hidden *seal.Filter, log *slog.Logger) *agentsDoor {
+	d := &agentsDoor{room: room, log: log, hidden: hidden}
 	seen := func(ctx context.Context, id chat.AgentID, greeting *chat.AgentGreeting) error {
 		defer spaces.Reached()
 		return room.Seen(ctx, id, greeting)
@@ -85,6 +88,10 @@ func (d *agentsDoor) listen(ctx context.Context, address, data string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the authority for agents: %w", err)
+	}
+	// They may have been made just now.
+	if err := hideKeys(data, d.hidden); err != nil {
+		return err
 	}
 	pin, err := authority.Pin()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -96,15 +97,21 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 		model.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	a := serveNow(t, launch{args: []string{"--log-level", "debug", "--agents-listen", "127.0.0.1:0"}, wrap: []string{"env", "AWS_SECRET_ACCESS_KEY=" + secrets["the environment"]}})
+	push, authority := newCanaryPush(t, look, secrets), newCanaryAuthority(t, secrets)
+	a := serveNow(t, launch{args: []string{"--log-level", "debug", "--agents-listen", "127.0.0.1:0"}, wrap: []string{"env", "SSL_CERT_FILE=" + push.roots, "AWS_SECRET_ACCESS_KEY=" + secrets["the environment"]}})
 	secrets["cli.token"] = a.token
 	_, secrets["the printed login code"], _ = strings.Cut(a.link, "code=")
 	for _, f := range canaryFields {
 		f.put(t, a, server.URL, secrets[f.name])
 	}
 	member := a.shownOnce(secrets, server.URL)
+	a.signIn(authority)
+	push.subscribe(a, secrets)
+	a.canaryAgent(t, look, secrets)
 	ids := a.canaryChat(t, look, secrets, key)
 	<-hooked
+	<-push.pushed
+	<-push.pushed
 	a.must("POST", "/api/v1/system/secrets/rotate", nil, nil)
 
 	for who, token := range map[string]string{"the owner": a.token, "a member": member} {
@@ -115,9 +122,10 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 		}
 		look.whole(a, who, token, "GET", "/metrics", nil)
 	}
-	for _, stream := range []string{"/chats/" + ids["/chats"] + "/stream", "/api/v1/chats/" + ids["/chats"] + "/stream"} {
+	for _, stream := range []string{"/chats/" + ids["/chats"] + "/stream", "/api/v1/chats/" + ids["/chats"] + "/stream", "/notices/stream"} {
 		look.whole(a, "the owner", a.token, "GET", stream, nil)
 	}
+	look.whole(a, "the owner", a.token, "GET", "/usage/export", nil)
 	for _, format := range []string{"json", "markdown"} {
 		look.whole(a, "the owner", a.token, "GET", "/api/v1/chats/"+ids["/chats"]+"/export?format="+format, nil)
 	}
@@ -137,19 +145,24 @@ func Test39NoCanaryIsFoundAnywhere(t *testing.T) {
 	for name, text := range sealed(t, a.data) {
 		secrets[name] = text
 	}
-	raw, err := os.ReadFile(filepath.Join(a.data, "secret.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	secrets["secret.key"] = string(raw)
+	maps.Copy(secrets, keysOf(t, a.data))
 	look.folder(a.data, "secret.key", "cli.token", "agents.key", "agents-ca.key")
-	chat := ids["/chats"]
-	look.sees("It is a note.", "the answer 200 to GET /chats/"+chat+" for the owner", "the answer 200 to GET /api/v1/chats/"+chat+"/messages for the owner", "the answer 200 to GET /chats/"+chat+"/stream",
-		"the answer 200 to GET /api/v1/chats/"+chat+"/stream", "the answer 200 to GET /api/v1/chats/"+chat+"/export?format=markdown", "what holdfast export "+chat, "chat/transcript.json of the bundle",
-		filepath.Join(dir, "all"), a.data, "what was sent to /v1/chat/completions")
-	look.sees("request", "the log", "log.txt of the bundle")
-	look.sees("holdfast_", "the answer 200 to GET /metrics", "metrics.txt of the bundle")
+	look.seesEverything(ids["/chats"], filepath.Join(dir, "all"), a.data)
 	look.judge(secrets)
+}
+
+// seesEverything holds that what was looked at was there: the pages, streams, exports, commands and files of the chat, and what was sent.
+func (l *lookout) seesEverything(chat, exported, data string) {
+	l.t.Helper()
+	l.sees("It is a note.", "the answer 200 to GET /chats/"+chat+" for the owner", "the answer 200 to GET /api/v1/chats/"+chat+"/messages for the owner", "the answer 200 to GET /chats/"+chat+"/stream",
+		"the answer 200 to GET /api/v1/chats/"+chat+"/stream", "the answer 200 to GET /api/v1/chats/"+chat+"/export?format=markdown", "what holdfast export "+chat, "chat/transcript.json of the bundle",
+		exported, data, "what was sent to /v1/chat/completions")
+	l.sees("the key is ***", "the answer 200 to GET /api/v1/chats/"+chat+"/export?format=json", "what holdfast export "+chat)
+	l.sees("big", "the answer 200 to GET /usage/export")
+	l.sees("a chat", "what was pushed to a browser", "what was sent to /hook", "the answer 200 to GET /notices/stream")
+	l.sees("Enrolled as", "what the agent says")
+	l.sees("request", "the log", "log.txt of the bundle")
+	l.sees("holdfast_", "the answer 200 to GET /metrics", "metrics.txt of the bundle")
 }
 
 // shownOnce makes what is shown to its maker once, and gives the token of a member.

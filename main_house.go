@@ -114,7 +114,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		Log:     log,
 		Now:     time.Now,
 	})
-	door := newAgentsDoor(agents, places, spaces, contexts, metrics, log)
+	door := newAgentsDoor(agents, places, spaces, contexts, metrics, hidden.known, log)
 	contexts.OwnChats(eng.NewestContext)
 	places.OnChange(eng.Changed)
 	places.PushTo(contexts)

@@ -81,7 +81,7 @@ func (x *salvager) hidden() *seal.Filter {
 			continue
 		}
 		if secret, err := key.Open(name, b); err == nil {
-			f.Add(secret)
+			f.AddRecord(name, secret)
 		} else {
 			lost++
 		}

@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"holdfast/engine/chat"
 	"holdfast/engine/seal"
 	"holdfast/kv"
 )
@@ -32,5 +37,28 @@ func (s *secrets) open(ctx context.Context, data string, store *kv.Store) error 
 	if err := seal.Settle(data); err != nil {
 		return err
 	}
+	if err := hideKeys(data, s.known); err != nil {
+		return err
+	}
 	return key.Hide(ctx, store, s.known)
+}
+
+// hideKeys makes the private keys of the data directory known: of each file the lines of its text.
+func hideKeys(data string, known *seal.Filter) error {
+	files, err := filepath.Glob(filepath.Join(data, "tls", "*.key"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read a private key: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") {
+				known.Add(chat.NewSecret(line))
+			}
+		}
+	}
+	return nil
 }

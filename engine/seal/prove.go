@@ -40,23 +40,16 @@ func (k *Key) Prove(ctx context.Context, store *kv.Store, made bool) error {
 	return store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSecret(checkName, k.Seal(checkName, chat.NewSecret(checkText))) })
 }
 
-// Hide makes all secrets of the store known to f, so that they are taken out of what is written from the first line on.
+// Hide makes all that is sealed in the store known to f, so that it is taken out of what is written from the first line on.
 func (k *Key) Hide(ctx context.Context, store *kv.Store, f *Filter) error {
 	return store.View(ctx, func(tx *kv.Tx) error {
-		names, err := tx.SecretNames()
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			sealed, _, err := tx.Secret(name)
-			if err != nil {
-				return err
-			}
+		// It replaces nothing where nothing comes back.
+		return tx.ReplaceSealed(func(name string, sealed []byte) []byte {
 			// One that was sealed under a lost key cannot be used either.
 			if secret, err := k.Open(name, sealed); err == nil && name != checkName {
-				f.Add(secret)
+				f.AddRecord(name, secret)
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 }

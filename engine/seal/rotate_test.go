@@ -239,4 +239,41 @@ func TestASecretIsKnownToTheSinkFromTheStart(t *testing.T) {
 	if got := f.Clean(canary + "one and " + canary + "two"); got != "*** and ***" {
 		t.Error(got)
 	}
+	// The address of a browser and the key for push services are sealed beside the other secrets.
+	if got := f.Clean("push to " + canary + "!"); got != "push to ***!" {
+		t.Error(got)
+	}
+}
+
+// What is secret in a sealed record is known by itself; what says whose it is, and where it is good, can still be written.
+func TestWhatIsSecretInARecordIsKnownToTheSinkFromTheStart(t *testing.T) {
+	s, k := newSealedStore(t)
+	records := map[string]string{
+		"mcp/1/user/2":         `{"access":"an-access-token","refresh":"a-refresh-token","endpoint":"https://auth.example/token","client":"made-client"}`,
+		"mcp/1/oauth2_clients": `[{"id":"made-client","secret":"the-clients-secret","redirect":"https://here.example/callback","token":"https://auth.example/token"}]`,
+		"mcp/1/custom_headers": `{"X-Key":"the-value-of-a-header"}`,
+		"signin/1":             `{"user":"0190a000-0000-7000-8000-000000000002","verifier":"the-verifier-of-it","redirect":"https://here.example/callback"}`,
+	}
+	err := s.store.Update(t.Context(), func(tx *kv.Tx) error {
+		for name, text := range records {
+			if err := tx.PutSecret(name, k.Seal(name, chat.NewSecret(text))); err != nil {
+				return err
+			}
+		}
+		return tx.PutPushSubscription(&chat.PushSubscription{ID: pushID, UserID: pushUser, Name: "phone",
+			Sealed: k.Seal(kv.PushSecret(pushID), chat.NewSecret(`{"endpoint":"https://push.example/a-browser","auth":"the-auth-secret","p256dh":"public-of-a-browser"}`))})
+	})
+	var f seal.Filter
+	if err = errors.Join(err, k.Hide(t.Context(), s.store, &f)); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"an-access-token", "a-refresh-token", "the-clients-secret", "the-value-of-a-header", "the-verifier-of-it", "https://push.example/a-browser", "the-auth-secret"} {
+		if got := f.Clean("<" + secret + ">"); got != "<***>" {
+			t.Error(got)
+		}
+	}
+	const plain = "made-client at https://auth.example/token, back to https://here.example/callback, for 0190a000-0000-7000-8000-000000000002"
+	if got := f.Clean(plain); got != plain {
+		t.Error(got)
+	}
 }
