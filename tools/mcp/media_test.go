@@ -49,6 +49,16 @@ func bomb(t testing.TB) []byte {
 	return b
 }
 
+// torn is a PNG whose pixels are not those of its checksum.
+func torn(t testing.TB) []byte {
+	t.Helper()
+	b := painted(t, 8, 8)
+	at := bytes.Index(b, []byte("IDAT"))
+	size := int(binary.BigEndian.Uint32(b[at-4:]))
+	b[at+4+size] ^= 0xff
+	return b
+}
+
 // camera is a server whose tools answer with pictures and sounds.
 func camera(t testing.TB) *server.MCPServer {
 	t.Helper()
@@ -57,6 +67,7 @@ func camera(t testing.TB) *server.MCPServer {
 		"snap":  {lib.NewTextContent("the harbour"), shown(painted(t, 40, 30)), shown(painted(t, 5, 5)), lib.NewAudioContent("AAAA", "audio/wav")},
 		"wide":  {shown(painted(t, 3136, 20))},
 		"bomb":  {lib.NewTextContent("look"), shown(bomb(t))},
+		"torn":  {lib.NewTextContent("the quay"), shown(torn(t))},
 		"fake":  {lib.NewImageContent(base64.StdEncoding.EncodeToString([]byte("<svg onload=alert(1)>")), "image/png")},
 		"sound": {lib.NewAudioContent(base64.StdEncoding.EncodeToString([]byte("RIFF\x04\x00\x00\x00WAVEfmt ")), "audio/wav")},
 		"page":  {lib.NewAudioContent(base64.StdEncoding.EncodeToString([]byte("<!doctype html><script>")), "audio/mpeg; x=../../a")},
@@ -96,7 +107,7 @@ func looking(t *testing.T) (a *apitest.Appliance, sees, blind chat.ModelConfigID
 			sees = m.ID
 		}
 	}
-	every := []string{"snap", "wide", "bomb", "fake", "sound", "page"}
+	every := []string{"snap", "wide", "bomb", "torn", "fake", "sound", "page"}
 	add(t, a, "cam", web(t, server.NewStreamableHTTPServer(camera(t))), func(f *client.MCPServerFields) { f.ReadOnlyTools = &every })
 	return a, sees, blind, func() []scripted.Message {
 		mu.Lock()
@@ -209,12 +220,12 @@ func TestPicturesForAModelThatDoesNotSee(t *testing.T) {
 func TestHostileMedia(t *testing.T) {
 	t.Parallel()
 	a, sees, _, sent := looking(t)
-	_, got := look(t, a, sees, "cam__bomb cam__fake cam__sound cam__page")
-	if images, _ := imagesOf(sent(), ""); len(images) != 0 {
-		t.Errorf("%d images were sent", len(images))
+	_, got := look(t, a, sees, "cam__bomb cam__torn cam__fake cam__sound cam__page")
+	if images, text := imagesOf(sent(), "cam__torn"); len(images) != 0 || !strings.Contains(text, "the quay") || !strings.Contains(text, "[image left out: it cannot be read]") {
+		t.Errorf("%d images were sent, and %q", len(images), text)
 	}
 	for name, want := range map[string]string{"cam__bomb": "[image left out: its 30000 x 30000 pixels are more than 16 million]",
-		"cam__fake": "[image left out: it is not PNG, JPEG, GIF or WebP]", "cam__sound": "[audio: sound.wav, 16 bytes, attached", "cam__page": "[audio: page.audio, 23 bytes, attached"} {
+		"cam__torn": "[image left out: it cannot be read]", "cam__fake": "[image left out: it is not PNG, JPEG, GIF or WebP]", "cam__sound": "[audio: sound.wav, 16 bytes, attached", "cam__page": "[audio: page.audio, 23 bytes, attached"} {
 		if p := got[name]; p.IsError || !strings.Contains(string(p.Result), want) || (p.FileID == "") != strings.Contains(want, "left out") {
 			t.Errorf("%s: %+v, %s", name, p, p.Result)
 		}
