@@ -35,7 +35,7 @@ func (k *Key) Prove(ctx context.Context, store *kv.Store, made bool) error {
 		if _, err := k.Open(checkName, sealed); err != nil {
 			return ErrWrongKey
 		}
-		return k.reseal(ctx, store)
+		return k.reseal(ctx, store, untold)
 	}
 	return store.Update(ctx, func(tx *kv.Tx) error { return tx.PutSecret(checkName, k.Seal(checkName, chat.NewSecret(checkText))) })
 }

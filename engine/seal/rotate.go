@@ -21,18 +21,20 @@ import (
 // A start that finds secret.key.new goes on with 2 and 3.
 
 // reseal seals what stands under the key before anew, in one transaction. What opens under neither key stays as it is.
-func (k *Key) reseal(ctx context.Context, store *kv.Store) error {
+func (k *Key) reseal(ctx context.Context, store *kv.Store, at func(step string)) error {
 	if k.ring.Load().before == nil {
 		return nil
 	}
 	return store.Update(ctx, func(tx *kv.Tx) error {
-		return tx.ReplaceSealed(func(name string, sealed []byte) []byte {
+		err := tx.ReplaceSealed(func(name string, sealed []byte) []byte {
 			s, old, err := k.open(name, sealed)
 			if err != nil || !old {
 				return nil
 			}
 			return k.Seal(name, s)
 		})
+		at("in the transaction")
+		return err
 	})
 }
 
@@ -53,13 +55,17 @@ type Room struct {
 	key   *Key
 	dir   string
 	store *kv.Store
+	// at is told of each step of a change.
+	at func(step string)
 	// mu lets one change run at a time.
 	mu sync.Mutex
 }
 
+func untold(string) {}
+
 // NewRoom gives the Room of the key that Load gave for dir, over the store that it was proved against.
 func NewRoom(key *Key, dir string, store *kv.Store) *Room {
-	return &Room{key: key, dir: dir, store: store}
+	return &Room{key: key, dir: dir, store: store, at: untold}
 }
 
 // RotateInput asks for a new key.
@@ -79,12 +85,14 @@ func (r *Room) Rotate(ctx context.Context, _ chat.Principal, _ RotateInput) (Rot
 				Detail: "Give it the new key as secret.key and the one before as secret.key.old, and restart: the secrets are sealed anew then."}
 		}
 	}
+	r.at("begun")
 	next := filepath.Join(r.dir, nextName)
 	if _, err := os.Stat(next); errors.Is(err, os.ErrNotExist) {
 		if _, err := writeKey(r.dir, nextName); err != nil {
 			return RotateOutput{}, err
 		}
 	}
+	r.at("the new key is written")
 	// A change that failed in the middle is gone on with: some secrets may stand under that key already.
 	fresh, err := readKey(next)
 	if err != nil {
@@ -96,12 +104,14 @@ func (r *Room) Rotate(ctx context.Context, _ chat.Principal, _ RotateInput) (Rot
 		before = was.before
 	}
 	r.key.ring.Store(&ring{now: now, before: before})
-	if err := r.key.reseal(ctx, r.store); err != nil {
+	if err := r.key.reseal(ctx, r.store, r.at); err != nil {
 		return RotateOutput{}, err
 	}
+	r.at("sealed anew")
 	if err := Settle(r.dir); err != nil {
 		return RotateOutput{}, err
 	}
+	r.at("in place")
 	r.key.ring.Store(&ring{now: now})
 	var names []string
 	err = r.store.View(ctx, func(tx *kv.Tx) (err error) {
