@@ -70,7 +70,7 @@ func mcpGroups(id string, values map[string]string, stored chat.MCPServer, wrong
 		return view.Field{Box: true, Name: name, Label: label, Hint: hint, Checked: values[name] != ""}
 	}
 	oauth := append([]view.Field{line("oauth2_client_id", "Client id", "Empty: Holdfast registers itself where the authorisation server offers that.")},
-		secret("oauth2_client_secret", "Client secret", "", stored.HasOAuth2Secret)...)
+		secret("oauth2_client_secret", "Client secret", "Needs both addresses below: it goes nowhere that the server names itself.", stored.HasOAuth2Secret)...)
 	oauth = append(oauth, line("oauth2_auth_url", "Address of the sign-in", "Empty asks the server itself."), line("oauth2_token_url", "Address of the tokens", ""),
 		line("oauth2_scopes", "Scopes", "Words with spaces between."))
 	return []view.FieldGroup{

@@ -126,6 +126,9 @@ type MCPTarget struct {
 	// Headers gives the credentials for a request, Secrets what must not be shown of them; both may be nil.
 	Headers func(context.Context) (map[string]string, error)
 	Secrets func() []string
+	// Refused is told of the Authorization that the server did not take, and gets another one for Headers or says that there is none; nil
+	// where nothing else could be sent.
+	Refused func(ctx context.Context, sent string) error
 }
 
 // ToolScope is for whom and what a Turn's servers are opened.

@@ -169,6 +169,10 @@ func (r *Room) config(ctx context.Context, id chat.MCPServerID, ask asking) (*oa
 			return nil, endpoints{}, err
 		}
 	}
+	if s.OAuth2TokenURL == "" && s.OAuth2ClientID != "" && secret.Set() {
+		return nil, endpoints{}, &chat.Error{Kind: chat.KindConfig, Message: "The client secret of this MCP server is not sent: nobody has entered where to.",
+			Detail: "An admin enters both addresses of the sign-in in its settings."}
+	}
 	if !isWeb(at.Token) || ask.Token == "" && !isWeb(at.Auth) {
 		return nil, endpoints{}, &chat.Error{Kind: chat.KindConfig, Message: "The address for the sign-in is not http or https."}
 	}

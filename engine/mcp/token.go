@@ -68,24 +68,28 @@ func (r *Room) readToken(ctx context.Context, id chat.MCPServerID, user chat.Use
 	return t, true, err
 }
 
-// accessToken gives a token that is good for a while, refreshed by one caller for all who wait.
-func (r *Room) accessToken(ctx context.Context, s chat.MCPServer, user chat.UserID) (token, error) {
+// accessToken gives a token that is good for a while and not the one that was refused ("" for none), refreshed by one caller for all who wait.
+func (r *Room) accessToken(ctx context.Context, s chat.MCPServer, user chat.UserID, refused string) (token, error) {
 	// Not the context of the first who asks: the others wait for the same answer.
 	done := r.refresh.DoChan(string(s.ID)+" "+string(user), func() (any, error) {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
 		defer cancel()
-		return r.refreshed(own, s, user)
+		return r.refreshed(own, s, user, refused)
 	})
 	select {
 	case <-ctx.Done():
 		return token{}, context.Cause(ctx)
 	case got := <-done:
 		t, _ := got.Val.(token)
+		if got.Err == nil && refused != "" && t.Access == refused {
+			// It was asked for by one who did not know that.
+			return r.accessToken(ctx, s, user, refused)
+		}
 		return t, got.Err
 	}
 }
 
-func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID) (token, error) {
+func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID, not string) (token, error) {
 	t, found, err := r.readToken(ctx, s.ID, user)
 	if err != nil {
 		return token{}, err
@@ -93,7 +97,7 @@ func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID
 	if !found {
 		return token{}, signInAgain(s, "sign in to use it")
 	}
-	if t.fresh(r.o.Now()) {
+	if t.fresh(r.o.Now()) && t.Access != not {
 		return t, nil
 	}
 	if t.Refresh == "" {

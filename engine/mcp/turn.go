@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"holdfast/engine/chat"
@@ -92,7 +93,7 @@ func (r *Room) target(tx *kv.Tx, s chat.MCPServer, user chat.UserID) (chat.MCPTa
 		}
 		out.User = user
 		held := &heldToken{room: r, server: s, user: user}
-		out.Headers, out.Secrets = held.headers, held.secrets
+		out.Headers, out.Secrets, out.Refused = held.headers, held.secrets, held.refused
 	}
 	return out, nil
 }
@@ -114,6 +115,8 @@ type heldToken struct {
 	mu    sync.Mutex // guards the rest
 	token token
 	seen  []string
+	// renewed is the token that took the place of one that the server refused.
+	renewed string
 	// out is why there is no sign-in any more; a Turn does not try again.
 	out error
 }
@@ -126,25 +129,56 @@ func (h *heldToken) headers(ctx context.Context) (map[string]string, error) {
 		return nil, out
 	}
 	if !t.fresh(h.room.o.Now()) {
-		next, err := h.room.accessToken(ctx, h.server, h.user)
-		var told *chat.Error
-		if errors.As(err, &told) && told.Kind == chat.KindAuth {
-			h.mu.Lock()
-			h.out = err
-			h.mu.Unlock()
-		}
-		if err != nil {
+		next, err := h.room.accessToken(ctx, h.server, h.user, "")
+		if err := h.took(next, err); err != nil {
 			return nil, err
 		}
 		t = next
-		h.mu.Lock()
-		h.token = t
-		if !slices.Contains(h.seen, t.Access) {
-			h.seen = append(h.seen, t.Access)
-		}
-		h.mu.Unlock()
 	}
 	return map[string]string{"Authorization": "Bearer " + t.Access}, nil
+}
+
+// took keeps what came of asking for a token.
+func (h *heldToken) took(t token, err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var told *chat.Error
+	if errors.As(err, &told) && told.Kind == chat.KindAuth {
+		h.out = err
+	}
+	if err != nil {
+		return err
+	}
+	h.token = t
+	if !slices.Contains(h.seen, t.Access) {
+		h.seen = append(h.seen, t.Access)
+	}
+	return nil
+}
+
+// refused renews a token that the server does not take, whatever its time says. One that came of that and is not taken either ends the sign-in.
+func (h *heldToken) refused(ctx context.Context, sent string) error {
+	sent = strings.TrimPrefix(sent, "Bearer ")
+	h.mu.Lock()
+	now, renewed, out := h.token, h.renewed, h.out
+	h.mu.Unlock()
+	switch {
+	case out != nil:
+		return out
+	case now.Access != sent:
+		// Another request has brought a new one already.
+		return nil
+	case sent == renewed:
+		return h.took(token{}, h.room.signedOut(ctx, h.server, h.user, now))
+	}
+	next, err := h.room.accessToken(ctx, h.server, h.user, sent)
+	if err := h.took(next, err); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.renewed = next.Access
+	return nil
 }
 
 func (h *heldToken) secrets() []string {

@@ -80,6 +80,9 @@ func validate(s *chat.MCPServer, f Fields, has map[string]bool) []chat.Validatio
 	return append(append(v, validateAuth(s, has)...), validateSecrets(s, f)...)
 }
 
+// secretNeedsAddresses: what a server says about itself may change, and it could have the secret sent to itself.
+const secretNeedsAddresses = "with a client secret enter both addresses of the sign-in: the secret goes nowhere that the server names itself"
+
 // validateAuth checks together what the auth type needs.
 func validateAuth(s *chat.MCPServer, has map[string]bool) []chat.Validation {
 	var v []chat.Validation
@@ -94,6 +97,9 @@ func validateAuth(s *chat.MCPServer, has map[string]bool) []chat.Validation {
 		// Without both the server itself is asked where to sign in.
 		if (s.OAuth2AuthURL == "") != (s.OAuth2TokenURL == "") {
 			bad("oauth2_token_url", "give both addresses, or neither")
+		}
+		if has[fieldClientSecret] && s.OAuth2TokenURL == "" {
+			bad("oauth2_token_url", secretNeedsAddresses)
 		}
 		if len(s.OAuth2Scopes) > maxURL || !oneLine(s.OAuth2Scopes) {
 			bad("oauth2_scopes", "words in one line")

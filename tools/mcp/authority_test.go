@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -133,6 +134,93 @@ func TestAClientSecretStaysWithItsAuthority(t *testing.T) {
 	now, err = a.Client.UpdateMCPServer(t.Context(), o.ID, client.MCPServerFields{OAuth2ClientID: ptr("you")})
 	if err != nil || !now.HasOAuth2Secret || now.AuthConnected {
 		t.Errorf("another client: %+v, %v", now, err)
+	}
+}
+
+// TestAClientSecretGoesNowhereThatTheServerNames: the server's own word is not enough to send an admin's secret somewhere.
+func TestAClientSecretGoesNowhereThatTheServerNames(t *testing.T) {
+	t.Parallel()
+	at := newRegistry(t)
+	a := apitest.Start(t, apitest.Options{Answer: calls})
+	o := add(t, a, "o", at.url, func(f *client.MCPServerFields) { f.AuthType, f.OAuth2ClientID = ptr(chat.MCPAuthOAuth2), ptr("me") })
+	_, err := a.Client.UpdateMCPServer(t.Context(), o.ID, client.MCPServerFields{OAuth2ClientSecret: ptr("the-admins-secret")})
+	var refused *chat.Error
+	if !errors.As(err, &refused) || len(refused.Validations) != 1 || !strings.Contains(refused.Validations[0].Detail, "goes nowhere that the server names itself") {
+		t.Errorf("a secret without addresses: %v", err)
+	}
+	entered := client.MCPServerFields{OAuth2ClientSecret: ptr("the-admins-secret"), OAuth2AuthURL: ptr(at.url + "/authorize"), OAuth2TokenURL: ptr(at.url + "/token")}
+	if _, err := a.Client.UpdateMCPServer(t.Context(), o.ID, entered); err != nil {
+		t.Fatal(err)
+	}
+	s := signingAt(a, o.ID, newBrowser(t))
+	state, _ := s.begin(t)
+	if got := s.finish(t, s.browser, state); got != http.StatusOK || !s.connected(t) {
+		t.Errorf("%d", got)
+	}
+	// Without the addresses the server would be asked: the secret goes with them, as with another host.
+	now, err := a.Client.UpdateMCPServer(t.Context(), o.ID, client.MCPServerFields{OAuth2AuthURL: ptr(""), OAuth2TokenURL: ptr("")})
+	if err != nil || now.HasOAuth2Secret || now.AuthConnected {
+		t.Errorf("without the addresses: %+v, %v", now, err)
+	}
+}
+
+// TestASignInThatTheServerRefuses: a token whose time is not over, or unknown, is renewed once when the server answers 401; then the person is to
+// sign in again.
+func TestASignInThatTheServerRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refresh string
+		good    string
+		stays   bool
+	}{
+		"one renewal helps":            {`,"refresh_token":"refresh-secret"`, "Bearer access-2-secret", true},
+		"the renewed one is no better": {`,"refresh_token":"refresh-secret"`, "Bearer none", false},
+		"there is nothing to renew":    {"", "Bearer none", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			asked := 0
+			tokens := web(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked++
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"access_token":"access-%d-secret","token_type":"bearer"%s}`, asked, c.refresh)
+			}))
+			front := server.NewStreamableHTTPServer(library())
+			a := apitest.Start(t, apitest.Options{Answer: calls, MCP: mcp.SourceOptions{Keep: time.Nanosecond}})
+			o := add(t, a, "o", web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != c.good {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				front.ServeHTTP(w, r)
+			})), func(f *client.MCPServerFields) {
+				f.AuthType, f.OAuth2ClientID, f.OAuth2AuthURL, f.OAuth2TokenURL = ptr(chat.MCPAuthOAuth2), ptr("me"), ptr("https://auth.example.com/authorize"), ptr(tokens+"/token")
+			})
+			s := signingAt(a, o.ID, newBrowser(t))
+			state, _ := s.begin(t)
+			if got := s.finish(t, s.browser, state); got != http.StatusOK || !s.connected(t) {
+				t.Fatalf("%d", got)
+			}
+			now, held := says(t, a, "o__echo", nil)
+			warned := strings.Join(now.TurnWarnings, "")
+			if c.stays {
+				if r, called := results(held)["o__echo"]; !called || r.IsError || warned != "" || !s.connected(t) {
+					t.Errorf("%+v, warned of %q, connected %v", r, warned, s.connected(t))
+				}
+				return
+			}
+			if !strings.Contains(warned, "sign in again") || s.connected(t) {
+				t.Errorf("warned of %q, connected %v", warned, s.connected(t))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if asked > 2 {
+				t.Errorf("asked for %d tokens", asked)
+			}
+		})
 	}
 }
 

@@ -81,23 +81,18 @@ func (c *Conn) bound(ctx context.Context) (context.Context, func()) {
 }
 
 func (t *guardedTrip) trip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != t.origin.Scheme || !strings.EqualFold(r.URL.Host, t.origin.Host) {
+	own := r.URL.Scheme == t.origin.Scheme && strings.EqualFold(r.URL.Host, t.origin.Host)
+	if !own {
 		r.Header.Del(sessionHeader)
 		r.Header.Del("Authorization")
-	} else if t.conn.server.Headers != nil {
-		own, err := t.conn.server.Headers(r.Context())
-		if err != nil {
-			if r.Body != nil {
-				_ = r.Body.Close()
-			}
-			return nil, err
-		}
-		for name, values := range own {
-			r.Header[http.CanonicalHeaderKey(name)] = values
-		}
+	} else if err := t.sign(r); err != nil {
+		return nil, err
 	}
 	w := seen(r.Context())
 	res, err := t.next.RoundTrip(r)
+	if err == nil && own && res.StatusCode == http.StatusUnauthorized && t.conn.server.Refused != nil {
+		res, err = t.again(r, res)
+	}
 	if err != nil {
 		var dial *net.OpError
 		if w != nil && errors.As(err, &dial) && dial.Op == "dial" {
@@ -116,6 +111,55 @@ func (t *guardedTrip) trip(r *http.Request) (*http.Response, error) {
 		b.watch, b.conn = nil, t.conn
 	}
 	res.Body = b
+	return res, nil
+}
+
+// sign adds the credentials. What it cannot sign is not sent.
+func (t *guardedTrip) sign(r *http.Request) error {
+	if t.conn.server.Headers == nil {
+		return nil
+	}
+	own, err := t.conn.server.Headers(r.Context())
+	if err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return err
+	}
+	for name, values := range own {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return nil
+}
+
+// again sends a request once more whose sign-in was not taken, with another one. That the other one is not taken either is told, too.
+func (t *guardedTrip) again(r *http.Request, res *http.Response) (*http.Response, error) {
+	if err := t.conn.server.Refused(r.Context(), r.Header.Get("Authorization")); err != nil {
+		return nil, errors.Join(err, res.Body.Close())
+	}
+	if r.Body != nil && r.GetBody == nil {
+		return res, nil
+	}
+	if err := res.Body.Close(); err != nil {
+		return nil, err
+	}
+	next := r.Clone(r.Context())
+	if r.GetBody != nil {
+		var err error
+		if next.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.sign(next); err != nil {
+		return nil, err
+	}
+	res, err := t.next.RoundTrip(next)
+	if err != nil || res.StatusCode != http.StatusUnauthorized {
+		return res, err
+	}
+	if err := t.conn.server.Refused(r.Context(), next.Header.Get("Authorization")); err != nil {
+		return nil, errors.Join(err, res.Body.Close())
+	}
 	return res, nil
 }
 

@@ -24,6 +24,8 @@ type Server struct {
 	HTTP *http.Client
 	// Headers gives the credentials for a request; they go to the URL's own origin alone. nil is none.
 	Headers func(ctx context.Context) (http.Header, error)
+	// Refused is told of the Authorization that was answered with 401; without an error Headers gives another one. nil is none.
+	Refused func(ctx context.Context, sent string) error
 	// Secrets are texts that are taken out of whatever the server says; they are asked for when it says something.
 	Secrets func() []string
 	// Announced is told when the server announces another list of tools; it must not wait, and may be nil.

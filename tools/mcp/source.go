@@ -202,7 +202,7 @@ func (s *Source) forget(k listKey) {
 
 // Reach makes a Server of a target: where it stands, and with which credentials.
 func (s *Source) reach(t chat.MCPTarget) Server {
-	out := Server{Transport: t.Server.Transport, URL: t.Server.URL, HTTP: s.o.HTTP, Secrets: t.Secrets}
+	out := Server{Transport: t.Server.Transport, URL: t.Server.URL, HTTP: s.o.HTTP, Secrets: t.Secrets, Refused: t.Refused}
 	if t.Headers != nil {
 		out.Headers = func(ctx context.Context) (http.Header, error) {
 			all, err := t.Headers(ctx)
