@@ -61,7 +61,7 @@ var commands = map[rule]map[string]string{
 		"snapshot":  "Refresh",
 		"site":      "Advisor Behaviour Classifier Fixed PlanMode TurnSummaries",
 		"usage":     "Limits",
-		"workspace": "List ListTemplates GetTemplate TTL Watch",
+		"workspace": "Beside List ListTemplates GetTemplate TTL Watch",
 	},
 	anybodyWrite: {
 		"engine":    "Create Import",

@@ -77,7 +77,7 @@ func (s *Site) chatView(ctx context.Context, p chat.Principal, v engine.View) vi
 	out.Space = s.spaceNote(ctx, p, v)
 	out.Agents, out.Parent = agentsView(v), parentView(v.Parent)
 	out.Context = view.Context{ChatID: string(c.ID), Dirty: v.Workspace != nil && c.Pinned().Dirty(), Fixed: c.Archived}
-	out.Dock = s.dock(v, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))
+	out.Dock = s.dock(v, out.Space, s.modelOptions(ctx, p, v), s.spaceOptions(ctx, p, c.WorkspaceID))
 	return out
 }
 
@@ -113,9 +113,17 @@ func (s *Site) spaceOptions(ctx context.Context, p chat.Principal, chosen chat.W
 	}
 	out := []view.Option{{Value: "", Label: "No folder", Selected: chosen == ""}}
 	for _, w := range list {
-		out = append(out, view.Option{Value: string(w.ID), Label: w.Name, Selected: w.ID == chosen})
+		out = append(out, view.Option{Value: string(w.ID), Label: w.Name + spaceAway(w), Selected: w.ID == chosen})
 	}
 	return out
+}
+
+// spaceAway says that a Workspace cannot be reached now.
+func spaceAway(w chat.WorkspaceRecord) string {
+	if w.Standing() == chat.WorkspaceOffline {
+		return " (its agent is away)"
+	}
+	return ""
 }
 
 // older answers with the Messages before the first element that the page holds.

@@ -104,10 +104,10 @@ func draftRow(call, result *engine.DraftPart, phase chat.Phase) view.Row {
 }
 
 // dock gives the phase line, the queue and the composer of a Chat.
-func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
+func (s *Site) dock(v engine.View, at view.SpaceNote, models, spaces []view.Option) view.Dock {
 	c := v.Chat
 	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
-		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v)}
+		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v, at)}
 	d.Closed = v.Damaged != nil
 	d.Plan, d.CanPlan = c.Mode() == chat.ModePlan, c.AgentType != chat.AgentExplore && !c.Archived
 	for _, q := range v.Queue {
@@ -119,8 +119,26 @@ func (s *Site) dock(v engine.View, models, spaces []view.Option) view.Dock {
 	return d
 }
 
-// phaseView says what the Chat does at this moment.
-func phaseView(v engine.View) view.Phase {
+// phaseView says what the Chat does at this moment, and where it waits for an Agent that is away.
+func phaseView(v engine.View, at view.SpaceNote) view.Phase {
+	out := phaseOf(v)
+	if at.State != chat.WorkspaceOffline || out.Name == "" || v.Chat.State == chat.RequiresAction || v.Chat.State.AtRest() {
+		return out
+	}
+	const away = "its agent is away"
+	switch d := v.Draft; {
+	case v.Chat.State == chat.Interrupting:
+		out.Text = away
+	case d == nil && v.Chat.State == chat.Running:
+		// It is about to begin, or what an earlier run of the appliance left is looked up there.
+		return view.Phase{Icon: "i-wait", Warn: true, Name: "Waits for its agent"}
+	case d != nil && d.Phase == chat.PhaseRunningTools:
+		out.Warn, out.Text = true, out.Text+" · "+away
+	}
+	return out
+}
+
+func phaseOf(v engine.View) view.Phase {
 	d := v.Draft
 	switch v.Chat.State {
 	case chat.Pending:

@@ -274,6 +274,10 @@ func executeRow(r *view.Row, d chat.ExecuteDetail) {
 	switch {
 	case d.Background:
 		r.Out = "in the background"
+	case d.Lost == "restarted":
+		r.State, r.Out = view.RowFailed, "gone, its agent restarted"
+	case d.Lost == "unreachable":
+		r.State, r.Out = view.RowFailed, "may still run, its agent is away"
 	case d.Running:
 		r.Out = "still running"
 	case d.Signal != "":

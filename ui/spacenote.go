@@ -29,9 +29,19 @@ func (s *Site) spaceNote(ctx context.Context, p chat.Principal, v engine.View) v
 			out.State, out.Log = state, w.Made.Log
 		}
 	case chat.WorkspaceOffline:
-		out.State = state
+		out.State, out.Revoked = state, w.Kind == chat.WorkspaceAgent && w.AgentID == ""
+		out.Agent = s.beside(ctx, p)[w.AgentID].Host
 	}
 	return out
+}
+
+// beside are the Agents of a person; without them pages say less.
+func (s *Site) beside(ctx context.Context, p chat.Principal) map[chat.AgentID]workspace.Beside {
+	all, err := s.workspaces.Beside(ctx, p, workspace.BesideInput{})
+	if err != nil {
+		s.log.WarnContext(ctx, "the agents of workspaces could not be read", chat.LogError, err)
+	}
+	return all
 }
 
 // othersAt is how many others work where the Chat works; one at rest does not meet them.

@@ -36,8 +36,9 @@ func (s *Site) showWorkspaces(w http.ResponseWriter, r *http.Request, status int
 		gate.WriteError(w, r, err)
 		return
 	}
+	agents := s.beside(ctx, p)
 	for _, t := range templates {
-		making.Templates = append(making.Templates, view.Option{Value: string(t.ID), Label: t.Name, Selected: string(t.ID) == r.FormValue("template_id")})
+		making.Templates = append(making.Templates, view.Option{Value: string(t.ID), Label: t.Name + besideWords(t, agents), Selected: string(t.ID) == r.FormValue("template_id")})
 	}
 	page := view.WorkspacesPage{Page: s.page("Workspaces"), Note: s.serverNote(ctx, p), Spaces: list, Form: form, Make: making, Admin: p.Admin(),
 		Idle: view.IdleForm{Text: spanText(idle.WorkspaceTTLMS), Fixed: !p.Admin()}}
@@ -122,6 +123,7 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 		used[c.WorkspaceID]++
 	}
 	out := make([]view.Workspace, 0, len(list))
+	agents := s.beside(ctx, p)
 	for _, rec := range list {
 		held, err := s.workspaces.Sandbox(ctx, p, workspace.SandboxInput{ID: rec.ID})
 		if err != nil {
@@ -129,6 +131,7 @@ func (s *Site) spaceViews(r *http.Request) ([]view.Workspace, error) {
 		}
 		shown := view.Workspace{Sandbox: held.Sandbox, Reason: held.Reason, Chosen: rec.Sandbox,
 			ID: string(rec.ID), Name: rec.Name, Directory: rec.Directory, Trusted: rec.Trusted, Chats: used[rec.ID], State: rec.Standing(), Elsewhere: rec.Kind == chat.WorkspaceAgent,
+			Agent: agents[rec.AgentID].Host, Revoked: rec.MadeBeside() && rec.AgentID == "",
 			Template: names[rec.Made.TemplateID], Branch: rec.Made.Branch, Worktree: rec.Made.Kind == chat.TemplateWorktree, Log: rec.Made.Log}
 		if at := rec.Made.Deadline; !at.IsZero() {
 			shown.Until, shown.UntilTime = at.UnixMilli(), clock(at).Format("15:04")

@@ -218,7 +218,7 @@ func (c *chatReader) next(ctx context.Context) error {
 		c.chrome.found = false
 		patches = append(patches, c.contextPatch(ctx, v))
 	}
-	if phase := phaseView(v); phase != c.chrome.phase {
+	if phase := phaseView(v, c.chrome.space); phase != c.chrome.phase {
 		c.chrome.phase = phase
 		patches = append(patches, patch{html: view.PhaseLine(phase)})
 	}
@@ -253,7 +253,7 @@ func (c *chatReader) whole(ctx context.Context, v engine.View) error {
 	c.draft, c.version, c.epoch, c.last = draft.Step, v.Chat.Version, v.Chat.HistoryEpoch, v.Chat.Chain.LastID
 	c.cursor.Shown(draft)
 	shown := c.s.chatView(ctx, c.p, v)
-	c.chrome = chrome{phase: phaseView(v), family: familyMark(v), space: shown.Space}
+	c.chrome = chrome{phase: phaseView(v, shown.Space), family: familyMark(v), space: shown.Space}
 	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v))})
 	return c.out.send(ctx, patches...)
 }

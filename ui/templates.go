@@ -158,11 +158,27 @@ func (s *Site) templateOptions(ctx context.Context, p chat.Principal, chosen cha
 		return nil
 	}
 	var out []view.Option
+	agents := s.beside(ctx, p)
 	for _, t := range list {
 		value := fromTemplate + string(t.ID)
-		out = append(out, view.Option{Value: value, Label: "New: " + t.Name, Selected: value == string(chosen)})
+		out = append(out, view.Option{Value: value, Label: "New: " + t.Name + besideWords(t, agents), Selected: value == string(chosen)})
 	}
 	return out
+}
+
+// besideWords say beside which Agent a Template makes its Workspaces, "" for here.
+func besideWords(t chat.Template, agents map[chat.AgentID]workspace.Beside) string {
+	if !chat.TargetBeside(t.Target) {
+		return ""
+	}
+	at := agents[chat.AgentID(t.Target)]
+	switch {
+	case at.Host == "":
+		return " (its agent was revoked)"
+	case at.Away:
+		return " (beside " + at.Host + ", away)"
+	}
+	return " (beside " + at.Host + ")"
 }
 
 // madeFrom makes a Workspace for a new Chat; its first Turn waits until it is set up.

@@ -27,7 +27,7 @@ func (p *place) Sandbox(profile chat.Profile) chat.Sandbox {
 // SandboxOf tells what confines the commands of a Workspace, and why that is not full, by what its Agent said last.
 func SandboxOf(rec chat.WorkspaceRecord, g chat.AgentGreeting) (chat.Sandbox, string) {
 	if g.Sandbox == "" && g.Version == "" {
-		return boxOf(chat.SandboxNone, nil, rec.Profile()), "no agent has come yet, so nothing is known of its machine"
+		return boxOf(chat.SandboxNone, nil, rec.Profile()), "no agent serves it, so nothing is known of its machine"
 	}
 	return boxOf(g.Sandbox, g.SandboxOpen, rec.Profile()), g.SandboxReason
 }

@@ -46,6 +46,8 @@ type ExecuteDetail struct {
 	Output     string `json:"output,omitempty"`
 	// Log is the path of the file with the whole output, "" when there is none.
 	Log string `json:"log,omitempty"`
+	// Lost is why nobody knows how it ended: "restarted" with its Agent, or "unreachable"; "" otherwise.
+	Lost string `json:"lost,omitempty"`
 }
 
 // ProcessDetail is the Detail of process_output and process_signal.

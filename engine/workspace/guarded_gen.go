@@ -20,6 +20,11 @@ func NewGuarded(room *Room, guard *account.Guard) *Guarded {
 	return &Guarded{room: room, guard: guard}
 }
 
+// Beside is Room.Beside under policyBeside.
+func (g *Guarded) Beside(ctx context.Context, p chat.Principal, in BesideInput) (map[chat.AgentID]Beside, error) {
+	return account.Run(ctx, g.guard, "workspace.Beside", policyBeside, p, in, g.room.Beside)
+}
+
 // Create is Room.Create under policyCreate.
 func (g *Guarded) Create(ctx context.Context, p chat.Principal, in CreateInput) (CreateOutput, error) {
 	return account.Run(ctx, g.guard, "workspace.Create", policyCreate, p, in, g.room.Create)

@@ -27,7 +27,8 @@ var (
 	policyTTL            = account.Anyone[TTLInput]()
 	policySetTTL         = account.AdminWrites[SetTTLInput]()
 
-	policyWatch = account.Anyone[WatchInput]()
+	policyWatch  = account.Anyone[WatchInput]()
+	policyBeside = account.Anyone[BesideInput]()
 
 	policyMake = account.AnyoneWrites[MakeInput]()
 

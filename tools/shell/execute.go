@@ -53,6 +53,8 @@ type executeResult struct {
 	BackgroundProcessID string     `json:"background_process_id,omitempty"`
 	// Sandbox says what confines the command.
 	Sandbox chat.Sandbox `json:"sandbox"`
+	// lost is for the Detail.
+	lost string
 }
 
 // order is what a Call asks for.
@@ -185,6 +187,13 @@ func (e execute) inForeground(ctx context.Context, w watched, ordered order, inf
 		r.Success, r.ExitCode, r.ProcessID = false, -1, w.id
 		r.Error = reason(err) + " The command may still run; try process_output with its process_id."
 		out.ProcessInfo, out.Running = info, true
+		switch r.lost = processKind(err); r.lost {
+		case "restarted":
+			r.Error, out.Running = reason(err), false
+		case "unreachable":
+		default:
+			r.lost = ""
+		}
 	case ctx.Err() != nil && out.Running && w.env.Lasting && errors.Is(context.Cause(ctx), chat.CauseShutdown):
 		return answer.Failure("%s", chat.TextStopped)
 	case ctx.Err() != nil && out.Running:
@@ -217,7 +226,7 @@ func (e execute) report(w watched, ordered order, r executeResult, p printed, ou
 		return answer.Failure("The result cannot be encoded: %v", err)
 	}
 	detail := chat.ExecuteDetail{Command: ordered.command, Workdir: out.Workdir, ProcessID: w.id, Running: out.Running,
-		ExitCode: r.ExitCode, Signal: out.Signal, DurationMS: r.WallDurationMS, TotalBytes: p.total}
+		ExitCode: r.ExitCode, Signal: out.Signal, DurationMS: r.WallDurationMS, TotalBytes: p.total, Lost: r.lost}
 	if short {
 		detail.Output, detail.Log = p.page(), p.log
 	}

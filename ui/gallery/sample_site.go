@@ -88,6 +88,10 @@ func workspaces(p view.Page) view.WorkspacesPage {
 			{ID: "w1", Name: "tidewatch", Directory: "/home/ingrid/src/tidewatch", Trusted: true, Chats: 14, State: chat.WorkspaceRunning, Until: ago(-12 * time.Minute), UntilTime: "14:18", Sandbox: chat.NoSandbox()},
 			{ID: "w2", Name: "almanac", Directory: "/home/ingrid/src/almanac", Chats: 3, State: chat.WorkspaceStopped, Template: "Tide tables", Branch: "holdfast/moon", Worktree: true, Sandbox: held(chat.SandboxFull, chat.ProfileWorkspace)},
 			{ID: "w3", Name: "gauges", Directory: "/mnt/pier/very/long/path/to/a/folder/that/was/mounted/once/gauges", Chats: 1, State: chat.WorkspaceOffline, Sandbox: held(chat.SandboxFull, chat.ProfileNetwork, "network"), Chosen: chat.ProfileNetwork, Problem: "The folder is not there."},
+			{ID: "w7", Name: "buoys", Directory: "/srv/work/buoys", State: chat.WorkspaceRunning, Elsewhere: true, Agent: "breakwater", Sandbox: held(chat.SandboxFull, chat.ProfileWorkspace)},
+			{ID: "w8", Name: "lanterns", Directory: "/srv/work/lanterns", State: chat.WorkspaceOffline, Elsewhere: true, Agent: "breakwater", Sandbox: held(chat.SandboxFull, chat.ProfileWorkspace)},
+			{ID: "w9", Name: "locks", State: chat.WorkspaceOffline, Elsewhere: true, Sandbox: chat.NoSandbox()},
+			{ID: "w10", Name: "ropes", Directory: "/srv/work/ropes", State: chat.WorkspaceOffline, Elsewhere: true, Revoked: true, Template: "harbour", Sandbox: chat.NoSandbox()},
 			{ID: "w4", Name: "harbour", Directory: "/home/ingrid/workspaces/harbour", State: chat.WorkspaceSetup, Template: "harbour", Log: setupLog, Sandbox: held(chat.SandboxPartial, chat.ProfileWorkspace, "names of other processes", "protected files of the workspace"), Reason: "namespaces cannot be set up: operation not permitted"},
 			{ID: "w5", Name: "moon", Directory: "/home/ingrid/workspaces/moon", State: chat.WorkspaceSetupFailed, Template: "moon", Log: setupLog + "sh: 3: npm: not found\nsetup failed with exit code 127", Sandbox: held(chat.SandboxNone, chat.ProfileWorkspace, "files", "network", "processes"), Reason: "this kernel has no Landlock, or has it switched off"},
 			{ID: "w6", Name: "waves", Directory: "/home/ingrid/workspaces/waves", State: chat.WorkspaceStopping, Sandbox: held(chat.SandboxFull, chat.ProfileReadOnly), Chosen: chat.ProfileReadOnly},
@@ -100,7 +104,7 @@ const setupLog = "Cloning into '/home/ingrid/workspaces/moon'...\nadded 214 pack
 func spaceNotes() []templ.Component {
 	var out []templ.Component
 	for _, n := range []view.SpaceNote{{Name: "moon", State: chat.WorkspaceCreating}, {Name: "moon", State: chat.WorkspaceSetup, Log: setupLog},
-		{ID: "w5", Name: "moon", State: chat.WorkspaceSetupFailed, Log: setupLog + "setup failed with exit code 127"}, {Name: "gauges", State: chat.WorkspaceOffline}, {Others: 1}, {Others: 3}} {
+		{ID: "w5", Name: "moon", State: chat.WorkspaceSetupFailed, Log: setupLog + "setup failed with exit code 127"}, {Name: "gauges", State: chat.WorkspaceOffline}, {Name: "gauges", Agent: "breakwater", State: chat.WorkspaceOffline}, {Name: "ropes", Revoked: true, State: chat.WorkspaceOffline}, {Others: 1}, {Others: 3}} {
 		out = append(out, view.SpaceNotice(n))
 	}
 	return out

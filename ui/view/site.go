@@ -188,6 +188,9 @@ type Workspace struct {
 	State     chat.WorkspaceState
 	// Elsewhere: its files are beside an Agent; whether that answers is said on the page of Agents.
 	Elsewhere bool
+	// Agent is where that is, "" where none serves it; Revoked: it was made beside one that is none any more.
+	Agent   string
+	Revoked bool
 	// Sandbox confines the commands; Reason says why it is not all there could be, Chosen what the owner chose, "" for nothing.
 	Sandbox chat.Sandbox
 	Reason  string

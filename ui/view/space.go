@@ -1,6 +1,9 @@
 package view
 
-import "holdfast/engine/chat"
+import (
+	"holdfast/engine/chat"
+	"holdfast/ui/text"
+)
 
 // SpaceNote is what a person must know of a chat's workspace; the zero one is nothing. State is one in which something stands in the way.
 type SpaceNote struct {
@@ -8,8 +11,32 @@ type SpaceNote struct {
 	Name  string
 	State chat.WorkspaceState
 	Log   string
+	// Agent is the machine of the one that is away, Revoked that there is none any more.
+	Agent   string
+	Revoked bool
 	// Others counts the other chats that work in the same folder at this moment.
 	Others int
+}
+
+// offlineWords say which Agent is missing and what can be done.
+func offlineWords(w Workspace) string {
+	switch {
+	case !w.Elsewhere:
+		return ""
+	case w.Revoked:
+		return "Its agent was revoked. Its files stay on that machine; what is left to do here is to remove it."
+	case w.Agent == "":
+		return "No agent serves it. A token on the Agents page lets one in."
+	}
+	return "The agent on " + text.Plain(w.Agent) + " is away. It calls again by itself."
+}
+
+// away names an Agent that does not answer.
+func (n SpaceNote) away() string {
+	if n.Agent == "" {
+		return "The agent of " + text.Plain(n.Name) + " is away"
+	}
+	return "The agent of " + text.Plain(n.Name) + " on " + text.Plain(n.Agent) + " is away"
 }
 
 // building says whether a Workspace is being made or set up.
