@@ -25,6 +25,9 @@ import (
 func try(what string, args []string) int {
 	attempt, known := attempts[what]
 	if !known {
+		attempt, known = further[what]
+	}
+	if !known {
 		fmt.Println("unknown attempt", what)
 		return 2
 	}
