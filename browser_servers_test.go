@@ -291,6 +291,10 @@ func TestBrowserServersOfAFolder(t *testing.T) {
 	write("Greet!")
 	p.press("main", "Look again")
 	p.shows(".server", "changed since you approved")
+	row := func(says string) {
+		p.until(fmt.Sprintf(`[...document.querySelectorAll('#context tbody tr,main tbody tr')].some(r=>r.textContent.includes('script')&&r.querySelector('[data-l=Health]')?.textContent.includes(%s))`, js(says)))
+	}
+	row("excluded")
 	p.shows(".server .code", "sha256:")
 	p.lacks(".server", "2 tools")
 	p.both("folder-server-changed")
@@ -299,6 +303,7 @@ func TestBrowserServersOfAFolder(t *testing.T) {
 	p.both("folder-server-refused")
 	p.press(".server", "Approve script")
 	p.shows(".server", "2 tools")
+	row("ok")
 	p.press(".server", "Withdraw the approval of script")
 	p.shows(".server", "It was refused as it is now")
 	p.open(a.url + "/audit?group=mcp_servers")

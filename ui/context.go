@@ -311,7 +311,7 @@ func resourceView(v snapshot.View, it snapshot.Item) view.Resource {
 		out.Share = windowShare(it.InPrompt, v.Window) + " of the window"
 	}
 	if it.Error != "" {
-		out.Notes = append(out.Notes, it.Error)
+		out.Notes, out.Partly = append(out.Notes, it.Error), it.Kind == chat.ResourceMCPServer
 	}
 	switch {
 	case it.LeftOut > 0 && it.Kind == chat.ResourceSkill:

@@ -23,6 +23,7 @@ func resources() []view.Resource {
 			From: "/srv/team-conventions", Text: "/gallery/"},
 		{Path: ".agents/skills/Make_Coffee", Kind: "skill", Icon: skill, Size: "0.4 KB", Status: "invalid", Change: "changed", Notes: []string{"The name must be lower case with hyphens and equal its directory"}},
 		{Path: ".mcp.json", About: "2 servers", Kind: "MCP config", Icon: plug, Size: "0.6 KB", Status: "ok"},
+		{Path: "tides", Kind: "MCP server", Icon: plug, Size: "–", Status: "ok", Partly: true, Notes: []string{"Not offered until someone accepts what changed in them: harbours."}},
 		{Path: "browser", Kind: "MCP server", Icon: plug, Size: "–", Status: "excluded", Notes: []string{"Waits for approval: it starts a program on this machine"}},
 	}
 }

@@ -57,6 +57,8 @@ type Resource struct {
 	Share  string
 	Status string
 	Change string
+	// Partly: of what is ok not all is offered; Notes say what.
+	Partly bool
 	// Notes say why, and what was done to it: reasons, cuts, removed characters.
 	Notes []string
 	// From is the source that contributed it, "" for the workspace itself.
@@ -69,6 +71,8 @@ func (r Resource) tone() (icon, tone string) {
 	switch {
 	case r.Change == "removed":
 		return "i-skip", "faint"
+	case r.Partly && r.Status == "ok":
+		return "i-alert", "warn"
 	case r.Status == "ok" && r.Change != "":
 		return "i-restore", "accent"
 	case r.Status == "ok":
@@ -92,15 +96,23 @@ func (r Resource) word() string {
 	case r.Change == "changed":
 		return r.also("changed since")
 	}
+	return r.health()
+}
+
+// health is the status; what is ok but for some of its tools is not called so.
+func (r Resource) health() string {
+	if r.Partly && r.Status == "ok" {
+		return "works in part"
+	}
 	return r.Status
 }
 
 // also names a status beside a change, unless all is well.
 func (r Resource) also(change string) string {
-	if r.Status == "ok" {
-		return change
+	if h := r.health(); h != "ok" {
+		return h + ", " + change
 	}
-	return r.Status + ", " + change
+	return change
 }
 
 func (b Banner) icon() string {
