@@ -144,7 +144,7 @@ func (s *Site) renewAgent(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) freshToken(w http.ResponseWriter, r *http.Request, out agent.Enrolment, renewed bool, err error) {
 	if err != nil && readableError(err) {
-		s.fragment(w, r, view.FormError("agent-error", sentence(err)))
+		s.refused(w, r, view.FormError("agent-error", sentence(err)))
 		return
 	}
 	var page view.AgentsPage

@@ -31,6 +31,10 @@ func TestIntentsTakeFormsAlone(t *testing.T) {
 		{at + "/archive", "application/json", "", `{"signal":"of a page"}`, 400, "takes the form of its page"},
 		{at + "/messages", "application/x-www-form-urlencoded", "", "text=", 400, ""},
 		{at + "/messages", "application/x-www-form-urlencoded", "text/html", "text=", 200, "composer-error"},
+		{"/models/pull", "application/x-www-form-urlencoded", "", "name=", 422, "Write the name of a model"},
+		{"/models/pull", "application/x-www-form-urlencoded", "text/html", "name=", 200, "Write the name of a model"},
+		{"/tokens", "application/x-www-form-urlencoded", "", "name=" + strings.Repeat("x", 300), 422, "token-error"},
+		{"/tokens", "application/x-www-form-urlencoded", "text/html", "name=" + strings.Repeat("x", 300), 200, "token-error"},
 		{at + "/compact", "application/json", "text/event-stream, text/html, application/json", "{}", 204, ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+c.path, strings.NewReader(c.body))

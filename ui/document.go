@@ -69,3 +69,12 @@ func (s *Site) body(w http.ResponseWriter, r *http.Request, c templ.Component) {
 func (s *Site) fragment(w http.ResponseWriter, r *http.Request, c templ.Component) {
 	s.document(w, r, http.StatusOK, c)
 }
+
+// refused shows what was wrong with a form. A page drops the body of every status but 200; a program reads nothing but the status.
+func (s *Site) refused(w http.ResponseWriter, r *http.Request, c templ.Component) {
+	status := http.StatusUnprocessableEntity
+	if fromPage(r) {
+		status = http.StatusOK
+	}
+	s.document(w, r, status, c)
+}

@@ -183,7 +183,7 @@ func (s *Site) pull(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name == "" {
-		s.fragment(w, r, view.FormError("pull-error", "Write the name of a model, such as qwen3:8b."))
+		s.refused(w, r, view.FormError("pull-error", "Write the name of a model, such as qwen3:8b."))
 		return
 	}
 	s.pulls.start(name, func(ctx context.Context, progress func(chat.Progress)) error {

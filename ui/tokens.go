@@ -61,7 +61,7 @@ func (s *Site) createToken(w http.ResponseWriter, r *http.Request) {
 		}
 		s.fragment(w, r, templ.Join(view.FreshToken(out.Token), view.TokensList(list), view.FormError("token-error", "")))
 	case readableError(err):
-		s.fragment(w, r, view.FormError("token-error", sentence(err)))
+		s.refused(w, r, view.FormError("token-error", sentence(err)))
 	default:
 		gate.WriteError(w, r, err)
 	}

@@ -17,7 +17,7 @@ import (
 const maxDepth = 64
 
 // ReadJSON decodes a request's body strictly into what into points to: application/json alone (KindNotJSON), within the Route's
-// MaxBody (KindTooLarge), one value that is not null, no unknown field, nested at most 64 deep (KindInvalid).
+// MaxBody (KindTooLarge), one value that is not null, no field that is unknown, there twice or in other case, nested at most 64 deep (KindInvalid).
 func ReadJSON(r *http.Request, into any) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -37,6 +37,9 @@ func ReadJSON(r *http.Request, into any) error {
 	}
 	if tooDeep(b) {
 		return notValid(fmt.Sprint("nested deeper than ", maxDepth))
+	}
+	if err := exact(b, into); err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -1,0 +1,101 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"holdfast/engine/chat"
+)
+
+var decodesItself = reflect.TypeFor[json.Unmarshaler]()
+
+// exact refuses what the decoder takes in silence: a field that is there twice, of which it keeps the last, and one in other case. What is free in
+// its shape, as a tool's arguments are, is not looked into. Text that is no JSON is the decoder's business.
+func exact(b []byte, into any) error {
+	return exactValue(json.NewDecoder(bytes.NewReader(b)), reflect.TypeOf(into), "")
+}
+
+func exactValue(d *json.Decoder, t reflect.Type, at string) error {
+	for t.Kind() == reflect.Pointer && !t.Implements(decodesItself) {
+		t = t.Elem()
+	}
+	fixed := t.Kind() == reflect.Struct || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	if !fixed || t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
+		var free json.RawMessage
+		_ = d.Decode(&free)
+		return nil
+	}
+	switch open, _ := d.Token(); open {
+	case json.Delim('{'):
+		return exactObject(d, t, at)
+	case json.Delim('['):
+		if t.Kind() != reflect.Slice {
+			// The decoder refuses it.
+			return nil
+		}
+		for d.More() {
+			if err := exactValue(d, t.Elem(), at); err != nil {
+				return err
+			}
+		}
+		_, _ = d.Token()
+	}
+	return nil
+}
+
+func exactObject(d *json.Decoder, t reflect.Type, at string) error {
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		name, ok := token.(string)
+		if err != nil || !ok || t.Kind() == reflect.Slice {
+			return nil
+		}
+		where := strings.TrimPrefix(at+"."+name, ".")
+		if seen[name] {
+			return chat.Invalid(where, "is there twice")
+		}
+		seen[name] = true
+		inner := t
+		if t.Kind() == reflect.Map {
+			inner = t.Elem()
+		} else {
+			field, spelled := fieldOf(t, name)
+			if field == nil {
+				// The decoder refuses it.
+				return nil
+			}
+			if spelled != name {
+				return chat.Invalid(where, "is written "+spelled)
+			}
+			inner = field
+		}
+		if err := exactValue(d, inner, where); err != nil {
+			return err
+		}
+	}
+	_, _ = d.Token()
+	return nil
+}
+
+// fieldOf gives the type of a field, by its name or else in other case, and how it is written; nil for none.
+func fieldOf(t reflect.Type, name string) (found reflect.Type, spelled string) {
+	for _, f := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || tag == "-" || f.Anonymous && tag == "" {
+			continue
+		}
+		if tag == "" {
+			tag = f.Name
+		}
+		if tag == name {
+			return f.Type, tag
+		}
+		if strings.EqualFold(tag, name) {
+			found, spelled = f.Type, tag
+		}
+	}
+	return found, spelled
+}
