@@ -55,3 +55,39 @@ func Test06EveryCommandsExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// Test06ServeSaysWhatIsWrongWithWhatItFinds: an address that is taken, a store that is damaged, one with another key, and keys of a wrong size.
+func Test06ServeSaysWhatIsWrongWithWhatItFinds(t *testing.T) {
+	a := serveNow(t, launch{})
+	address := strings.TrimPrefix(a.url, "http://")
+	stopped := func(harm func(dir string) error) string {
+		t.Helper()
+		b := serveNow(t, launch{})
+		if code := b.stop(); code != 0 {
+			t.Fatalf("exit %d", code)
+		}
+		if err := harm(b.data); err != nil {
+			t.Fatal(err)
+		}
+		return b.data
+	}
+	write := func(name string, text []byte) string {
+		return stopped(func(dir string) error { return os.WriteFile(filepath.Join(dir, name), text, 0o600) })
+	}
+	for _, c := range []struct {
+		name, data, line, says string
+		code                   int
+	}{
+		{"a taken address", t.TempDir(), "serve --no-open --listen " + address, "address already in use", cli.CodeFailed},
+		{"a store that is none", write("holdfast.db", []byte(strings.Repeat("no store ", 4000))), "serve --no-open --listen 127.0.0.1:0", "--salvage", cli.CodeDamaged},
+		{"the key of another store", write("secret.key", []byte(strings.Repeat("k", 32))), "serve --no-open --listen 127.0.0.1:0", "secret.key", cli.CodeDamaged},
+		{"a key that was cut", write("secret.key", []byte("short")), "serve --no-open --listen 127.0.0.1:0", "secret.key", cli.CodeDamaged},
+	} {
+		code, out, errs := runToEnd(t, c.data, "", strings.Fields(c.line)...)
+		lines := strings.Split(strings.TrimSpace(errs), "\n")
+		last := lines[len(lines)-1]
+		if code != c.code || out != "" || !strings.HasPrefix(last, "holdfast: ") || !strings.Contains(last, c.says) {
+			t.Errorf("%s: exit %d, want %d; stdout %q, stderr %q", c.name, code, c.code, out, errs)
+		}
+	}
+}

@@ -283,7 +283,7 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) (err e
 	metrics := metric.New()
 	store, err := kv.Open(ctx, o.data, kv.Options{Log: log, Version: version, Committed: commitMeter(metrics)})
 	if err != nil {
-		return err
+		return salvageable(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.FixSite(o.live.site)
@@ -332,6 +332,14 @@ func (o *serveOptions) readSite(ctx context.Context, store *kv.Store) error {
 		return err
 	})
 	o.ollama = setting.URL
+	return err
+}
+
+// salvageable says of a store that is too broken to start what can still be done with it.
+func salvageable(err error) error {
+	if errors.Is(err, kv.ErrDamaged) {
+		return fmt.Errorf("%w; holdfast export --all DIR --salvage reads what can be read", err)
+	}
 	return err
 }
 
