@@ -241,3 +241,19 @@ func TestAnAgentWithoutRootsMakesNothing(t *testing.T) {
 		t.Errorf("%d %s", status, raw)
 	}
 }
+
+// TestCommandsOfAMadeWorkspaceReachItsContext: holdfast context in a command speaks of the workspace that the command runs in, over the socket
+// and over a port, and not of the agent's own; a template cannot say otherwise.
+func TestCommandsOfAMadeWorkspaceReachItsContext(t *testing.T) {
+	y := openQuay(t, worker(t, callTool("execute", map[string]any{"command": binary + " context refresh && " + binary + " context add more && " + binary + " context list", "timeout": "60s"})))
+	w := y.make(y.template(map[string]any{"name": "clones", "kind": "clone", "source": filepath.Join(y.root, "repo"), "sandbox": "off",
+		"variables": map[string]string{"HOLDFAST_AGENT_URL": "unix:///nobody.sock"}}), "one")
+	messages := y.rests(y.chatIn(w.ID, "Add it."))
+	if !strings.Contains(messages, filepath.Join(w.Directory, "more")) || !strings.Contains(messages, `"success":true`) && !strings.Contains(messages, `\"success\":true`) {
+		t.Errorf("%s\n%s", messages, y.far.log)
+	}
+	status, raw := y.raw(http.MethodGet, "/api/v1/workspaces/"+w.ID+"/context/sources", nil)
+	if text := string(raw); status != http.StatusOK || !strings.Contains(text, filepath.Join(w.Directory, "more")) {
+		t.Errorf("%d %s", status, text)
+	}
+}

@@ -27,10 +27,10 @@ type farServers []struct {
 	Tools                     []struct{ Name string }
 }
 
-// TestServersOfAFolderBesideAnAgent: an MCP server that a repository names beside an Agent does not run by being opened. The Context page shows
+// TestCase31ServersOfAFolderBesideAnAgent: an MCP server that a repository names beside an Agent does not run by being opened. The Context page shows
 // its entry; approved there it runs beside the Agent, confined as the record says; a Turn calls its tool over the link; an Agent that was
 // started anew still knows what was approved, and asks again when the program is another one (case 31 over the link).
-func TestServersOfAFolderBesideAnAgent(t *testing.T) {
+func TestCase31ServersOfAFolderBesideAnAgent(t *testing.T) {
 	a := serveNow(t, launch{args: []string{"--agents-listen", "127.0.0.1:0"}, ollama: worker(t, callTool("script__hello", map[string]any{"name": "lighthouse"}),
 		callTool("script__run", map[string]any{"command": "pwd; echo $HOLDFAST_ENROL_TOKEN."}))})
 	token, command, workspace := a.enrolment("far")

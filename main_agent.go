@@ -266,7 +266,6 @@ func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i 
 		return err
 	}
 	defer end()
-	defer at.local.serve(files, log)()
 	api := link.NewAPI(ws, boot)
 	api.ServeContext(wctx.Handler(files, log))
 	api.ServeServers(servers, servers.Hold)
@@ -275,6 +274,7 @@ func (o agentOptions) run(ctx context.Context, at ground, dial link.Dialling, i 
 		return err
 	}
 	defer func() { err = errors.Join(err, spaces.close()) }()
+	defer at.local.serve(files, spaces.context, log)()
 	level, reason := at.box.Level()
 	agent, err := link.NewAgent(link.AgentOptions{Dialling: dial, Identity: i, API: spaces.handler, Log: log,
 		Stats: func() chat.AgentStats { return spaces.count(ctx, machineStats(ctx, ws, dir)) },

@@ -47,7 +47,8 @@ type farSpaces struct {
 	spaces  *link.Spaces
 }
 
-// openSpaces opens them apart from the Agent's own: their commands do not reach its context, and have a list of processes of their own.
+// openSpaces opens them apart from the Agent's own: each has a context of its own, which its commands reach, and they have a list of processes of
+// their own.
 func (o agentOptions) openSpaces(ctx context.Context, at ground, boot string, own http.Handler, log *slog.Logger) (*farSpaces, error) {
 	if len(at.roots) == 0 {
 		return &farSpaces{handler: own}, nil
@@ -58,7 +59,7 @@ func (o agentOptions) openSpaces(ctx context.Context, at ground, boot string, ow
 	if err != nil {
 		return nil, err
 	}
-	spaces, err := link.NewSpaces(link.SpacesOptions{Own: own, Dir: at.dir, Places: places, Maker: places, Parent: at.roots[0], Boot: boot,
+	spaces, err := link.NewSpaces(link.SpacesOptions{Own: own, Dir: at.dir, Address: at.local.of, Places: places, Maker: places, Parent: at.roots[0], Boot: boot,
 		Keep: filepath.Join(state, "places.json"), Log: log})
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places, time.Now().Add(shutdownTime)))
@@ -118,6 +119,14 @@ func (f *farSpaces) count(ctx context.Context, s chat.AgentStats) chat.AgentStat
 		s.Processes += f.places.Running()
 	}
 	return s
+}
+
+// context serves the context of one of them.
+func (f *farSpaces) context(id chat.WorkspaceID) http.Handler {
+	if f.spaces == nil {
+		return http.NotFoundHandler()
+	}
+	return f.spaces.Context(id)
 }
 
 func (f *farSpaces) close() error {

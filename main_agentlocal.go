@@ -51,9 +51,18 @@ func (o agentOptions) listenBeside(ctx context.Context) (*beside, error) {
 	return b, os.Chmod(cli.AgentTokenPath(o.state), 0o600)
 }
 
-// serve answers until end is called.
-func (b *beside) serve(files *wctx.Manager, log *slog.Logger) (end func()) {
-	handler := wctx.Handler(files, log)
+// of is where the commands of a Workspace that was made beside the Agent reach its context.
+func (b *beside) of(id chat.WorkspaceID) string { return b.url + "#" + string(id) }
+
+// serve answers until end is called: of the Agent's own Workspace, and below /workspaces/ID of those that made gives.
+func (b *beside) serve(files *wctx.Manager, made func(chat.WorkspaceID) http.Handler, log *slog.Logger) (end func()) {
+	mux := http.NewServeMux()
+	mux.Handle("/", wctx.Handler(files, log))
+	mux.HandleFunc("/workspaces/{id}/", func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		http.StripPrefix("/workspaces/"+id, made(chat.WorkspaceID(id))).ServeHTTP(w, r)
+	})
+	var handler http.Handler = mux
 	if b.token != "" {
 		handler = wctx.Loopback(b.token, handler)
 	}

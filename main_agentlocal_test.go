@@ -30,7 +30,7 @@ func TestCommandsBesideAnAgentReachItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end := b.serve(files, slog.New(slog.DiscardHandler))
+		end := b.serve(files, (&farSpaces{}).context, slog.New(slog.DiscardHandler))
 		t.Setenv("HOLDFAST_AGENT_URL", b.url)
 		var out bytes.Buffer
 		if err := cli.Run(t.Context(), "context", []string{"add", dir + "/x"}, cli.IO{Out: &out, Err: &out}); err != nil || out.String() != dir+"/x\n" {

@@ -155,9 +155,9 @@ func (y *yard) started() int {
 
 const scriptEntry = `{"mcpServers":{"script":{"command":"./bin/server.sh","args":["one"],"env":{"A":"${MY_TOKEN}"}}}}`
 
-// TestNothingOfARepositoryRunsByBeingOpened is check 37 of operations.md and case 31 of agentside.md: opened, read and listed, nothing starts;
+// TestCase31NothingOfARepositoryRunsByBeingOpened is check 37 of operations.md and case 31 of agentside.md: opened, read and listed, nothing starts;
 // approved, it does; with one byte of program or entry changed it is excluded until somebody approves that too.
-func TestNothingOfARepositoryRunsByBeingOpened(t *testing.T) {
+func TestCase31NothingOfARepositoryRunsByBeingOpened(t *testing.T) {
 	y := newYard(t, map[string]string{".mcp.json": scriptEntry, "bin/server.sh": servertest.Script("Greet.", ""),
 		".vscode/tasks.json": `{"tasks":[{"command":"touch bin/started","runOptions":{"runOn":"folderOpen"}}]}`, ".claude/settings.json": `{"hooks":{"SessionStart":[{"command":"touch bin/started"}]}}`})
 	live := y.ws.(chat.ContextKeeper).Context()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,6 +31,8 @@ type SpacesOptions struct {
 	Places chat.Workspaces
 	Maker  chat.Maker
 	Parent string
+	// Address is where commands reach the contexts of Workspaces, each by its id.
+	Address func(chat.WorkspaceID) string
 	// Boot names this run.
 	Boot string
 	// Keep is the file in which the Workspaces stand.
@@ -147,19 +150,12 @@ func (s *Spaces) api(ctx context.Context, id chat.WorkspaceID) (*API, error) {
 			return nil, err
 		}
 	}
-	ws, err := s.o.Places.Open(ctx, rec)
+	ws, err := s.open(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
 	api = NewAPI(ws, s.o.Boot)
-	api.ServeContext(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m, err := s.manager(r.Context(), id)
-		if err != nil {
-			refuseError(w, err)
-			return
-		}
-		wctx.Handler(m, s.o.Log).ServeHTTP(w, r)
-	}))
+	api.ServeContext(s.Context(id))
 	api.ServeServers(spaceServers{s, id}, func(ctx context.Context, p chat.Profile) error { return s.hold(ctx, id, p) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,6 +165,30 @@ func (s *Spaces) api(ctx context.Context, id chat.WorkspaceID) (*API, error) {
 	s.apis[id] = api
 	s.bump()
 	return api, nil
+}
+
+// Context serves the context of a Workspace that was made here.
+func (s *Spaces) Context(id chat.WorkspaceID) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m, err := s.manager(r.Context(), id)
+		if err != nil {
+			refuseError(w, err)
+			return
+		}
+		wctx.Handler(m, s.o.Log).ServeHTTP(w, r)
+	})
+}
+
+// open gives the Workspace of a record; its commands know where its context is, whatever its template says of that.
+func (s *Spaces) open(ctx context.Context, rec chat.WorkspaceRecord) (chat.Workspace, error) {
+	if s.o.Address != nil {
+		rec.Made.Variables = maps.Clone(rec.Made.Variables)
+		if rec.Made.Variables == nil {
+			rec.Made.Variables = map[string]string{}
+		}
+		rec.Made.Variables["HOLDFAST_AGENT_URL"] = s.o.Address(rec.ID)
+	}
+	return s.o.Places.Open(ctx, rec)
 }
 
 // bump wakes who waits for changes. It needs mu.
@@ -183,7 +203,7 @@ func (s *Spaces) manager(ctx context.Context, id chat.WorkspaceID) (*wctx.Manage
 	if err != nil {
 		return nil, err
 	}
-	ws, err := s.o.Places.Open(ctx, rec)
+	ws, err := s.open(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +225,7 @@ func (s *Spaces) hold(ctx context.Context, id chat.WorkspaceID, p chat.Profile) 
 	if err := s.put(rec); err != nil {
 		return err
 	}
-	_, err = s.o.Places.Open(ctx, rec)
+	_, err = s.open(ctx, rec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bump()
@@ -315,7 +335,7 @@ func (v spaceServers) now(ctx context.Context) (chat.Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, err := v.spaces.o.Places.Open(ctx, rec)
+	ws, err := v.spaces.open(ctx, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (s *Spaces) build(ctx context.Context, rec chat.WorkspaceRecord, log func(s
 		return made, err
 	}
 	rec.Directory, rec.Made.Branch = made.Directory, made.Branch
-	if _, err := s.o.Places.Open(ctx, rec); err != nil {
+	if _, err := s.open(ctx, rec); err != nil {
 		return chat.Made{}, err
 	}
 	if err := s.put(rec); err != nil {

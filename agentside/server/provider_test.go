@@ -431,6 +431,53 @@ func TestNamesOfEntries(t *testing.T) {
 	}
 }
 
+// TestCase31EntriesByThemselves: of entries good, bad, a__b and a program that nobody has approved, the good one connects, the others are named
+// errors and nothing is started; the approved program starts, and once its arguments are others it asks again.
+func TestCase31EntriesByThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &peer{tools: []chat.ResourceTool{{Name: "tides", InputSchema: []byte(`{"type":"object"}`)}}}
+		dir := t.TempDir()
+		program := filepath.Join(dir, "server.sh")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		entries := func(argument string) []Config {
+			return []Config{{Path: filepath.Join(dir, ".mcp.json"), Content: []byte(`{"mcpServers":{"good":{"url":"https://example.test/mcp"},"bad":{"args":["x"]},"a__b":{"url":"https://example.test/mcp"},` +
+				`"program":{"command":"./server.sh","args":["` + argument + `"]}}}`)}}
+		}
+		v := New(Options{Dir: dir, Key: []byte("k"), Dial: p.dial, Environ: []string{}})
+		t.Cleanup(v.Close)
+		v.Load(entries("one"))
+		synctest.Wait()
+		if len(p.dials) != 0 {
+			t.Errorf("started without a yes: %+v", p.targets)
+		}
+		approve(t, v, "good")
+		synctest.Wait()
+		if got := shown(t, v, "good"); got.Status != chat.ResourceOK || len(got.Tools) != 1 {
+			t.Errorf("%+v", got)
+		}
+		for name, why := range map[string]string{"bad": "command", "a__b": "name", "program": needsApproval} {
+			if got := shown(t, v, name); got.Status == chat.ResourceOK || !strings.Contains(got.Error, why) || len(got.Tools) != 0 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		approve(t, v, "program")
+		synctest.Wait()
+		if got := shown(t, v, "program"); got.Status != chat.ResourceOK || len(p.dials) != 2 {
+			t.Errorf("after a yes: %+v, %d dials", got, len(p.dials))
+		}
+		v.Load(entries("two"))
+		synctest.Wait()
+		if got := shown(t, v, "program"); got.Status != chat.ResourceExcluded || got.Approved || !strings.Contains(got.Error, needsApproval) || len(p.dials) != 2 {
+			t.Errorf("with other arguments: %+v, %d dials", got, len(p.dials))
+		}
+		if got := shown(t, v, "good"); got.Status != chat.ResourceOK {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // TestErrorsAreRedacted is case 33 of agentside.md, and the list of section 6.
 func TestErrorsAreRedacted(t *testing.T) {
 	e := parse([]Config{{Content: []byte(`{"mcpServers":{"s":{"url":"https://user:pass-word@h.test/secret/path?q=needle","headers":{"Authorization":"Bearer abcdef","X":"${T}"}}}}`)}})[0]

@@ -27,10 +27,18 @@ type AgentContext struct {
 
 // NewAgentContext makes an AgentContext for an address such as unix:///run/holdfast/agent.sock or http://127.0.0.1:8421. The token is for a port only.
 func NewAgentContext(address, token string) (*AgentContext, error) {
+	// Which Workspace it is, where that is not the Agent's own.
+	address, space, _ := strings.Cut(address, "#")
+	if space != "" {
+		if space != url.PathEscape(space) {
+			return nil, fmt.Errorf("%q is not the id of a workspace", space)
+		}
+		space = "/workspaces/" + space
+	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if socket, ok := strings.CutPrefix(address, "unix://"); ok && filepath.IsAbs(socket) {
 		dialer := &net.Dialer{Timeout: 5 * time.Second}
-		return &AgentContext{base: "http://localhost", http: &http.Client{CheckRedirect: stay, Transport: &http.Transport{
+		return &AgentContext{base: "http://localhost" + space, http: &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return dialer.DialContext(ctx, "unix", socket)
 			}}}}, nil
@@ -41,7 +49,7 @@ func NewAgentContext(address, token string) (*AgentContext, error) {
 		return nil, fmt.Errorf("%q is not an address of this machine such as http://127.0.0.1:8421 or unix:///path/agent.sock", address)
 	}
 	// A proxy of the environment must not see the token.
-	return &AgentContext{base: "http://" + u.Host, token: token, http: &http.Client{CheckRedirect: stay, Transport: &http.Transport{}}}, nil
+	return &AgentContext{base: "http://" + u.Host + space, token: token, http: &http.Client{CheckRedirect: stay, Transport: &http.Transport{}}}, nil
 }
 
 // Close drops idle connections.
