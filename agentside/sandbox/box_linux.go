@@ -70,7 +70,7 @@ func New(ctx context.Context, o Options) (*Box, error) {
 		b.open = openFull(abi)
 		return b, nil
 	}
-	b.reason = "namespaces cannot be set up: " + why.Error()
+	b.reason = "namespaces cannot be set up: " + noNamespaces(why)
 	b.level = chat.SandboxPartial
 	if abi < 3 {
 		why = fmt.Errorf("version %d of Landlock is too old to stand alone", abi)
@@ -83,6 +83,17 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	}
 	b.open = openPartial(abi)
 	return b, nil
+}
+
+// noNamespaces says in a person's words why there are none: what the kernel says of it sounds like something else.
+func noNamespaces(err error) string {
+	switch {
+	case errors.Is(err, unix.ENOSPC):
+		return "this machine allows no more of them (user.max_user_namespaces)"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return "this machine does not allow them to its users"
+	}
+	return err.Error()
 }
 
 // openFull is what a full sandbox leaves open.

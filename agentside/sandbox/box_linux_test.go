@@ -44,6 +44,20 @@ func TestAttemptsWorkOutside(t *testing.T) {
 	}
 }
 
+// TestWhyThereAreNoNamespaces: what the kernel calls a full device is no disk.
+func TestWhyThereAreNoNamespaces(t *testing.T) {
+	other := errors.New("a file outside of the workspace could be read")
+	for err, want := range map[error]string{
+		&os.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.ENOSPC}: "this machine allows no more of them (user.max_user_namespaces)",
+		&os.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.EPERM}:  "this machine does not allow them to its users",
+		other: other.Error(),
+	} {
+		if got := noNamespaces(err); got != want {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+}
+
 // TestLevels: what is missing is said, and never more is claimed than was proven.
 func TestLevels(t *testing.T) {
 	measured := newCell(t, Options{})
