@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 
@@ -14,8 +15,15 @@ var decodesItself = reflect.TypeFor[json.Unmarshaler]()
 // exact refuses what the decoder takes in silence: a field that is there twice, of which it keeps the last, and one in other case. What is free in
 // its shape, as a tool's arguments are, is not looked into. Text that is no JSON is the decoder's business.
 func exact(b []byte, into any) error {
-	return exactValue(json.NewDecoder(bytes.NewReader(b)), reflect.TypeOf(into), "")
+	err := exactValue(json.NewDecoder(bytes.NewReader(b)), reflect.TypeOf(into), "")
+	if errors.Is(err, errDecoders) {
+		return nil
+	}
+	return err
 }
+
+// errDecoders ends the look at what the decoder refuses anyway.
+var errDecoders = errors.New("what the decoder refuses")
 
 func exactValue(d *json.Decoder, t reflect.Type, at string) error {
 	for t.Kind() == reflect.Pointer && !t.Implements(decodesItself) {
@@ -24,23 +32,35 @@ func exactValue(d *json.Decoder, t reflect.Type, at string) error {
 	fixed := t.Kind() == reflect.Struct || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
 	if !fixed || t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
 		var free json.RawMessage
-		_ = d.Decode(&free)
+		if d.Decode(&free) != nil {
+			return errDecoders
+		}
 		return nil
 	}
-	switch open, _ := d.Token(); open {
+	open, err := d.Token()
+	if err != nil {
+		return errDecoders
+	}
+	switch open {
 	case json.Delim('{'):
 		return exactObject(d, t, at)
 	case json.Delim('['):
 		if t.Kind() != reflect.Slice {
-			// The decoder refuses it.
-			return nil
+			return errDecoders
 		}
 		for d.More() {
 			if err := exactValue(d, t.Elem(), at); err != nil {
 				return err
 			}
 		}
-		_, _ = d.Token()
+		return exactEnd(d)
+	}
+	return nil
+}
+
+func exactEnd(d *json.Decoder) error {
+	if _, err := d.Token(); err != nil {
+		return errDecoders
 	}
 	return nil
 }
@@ -51,7 +71,7 @@ func exactObject(d *json.Decoder, t reflect.Type, at string) error {
 		token, err := d.Token()
 		name, ok := token.(string)
 		if err != nil || !ok || t.Kind() == reflect.Slice {
-			return nil
+			return errDecoders
 		}
 		where := strings.TrimPrefix(at+"."+name, ".")
 		if seen[name] {
@@ -64,8 +84,7 @@ func exactObject(d *json.Decoder, t reflect.Type, at string) error {
 		} else {
 			field, spelled := fieldOf(t, name)
 			if field == nil {
-				// The decoder refuses it.
-				return nil
+				return errDecoders
 			}
 			if spelled != name {
 				return chat.Invalid(where, "is written "+spelled)
@@ -76,8 +95,7 @@ func exactObject(d *json.Decoder, t reflect.Type, at string) error {
 			return err
 		}
 	}
-	_, _ = d.Token()
-	return nil
+	return exactEnd(d)
 }
 
 // fieldOf gives the type of a field, by its name or else in other case, and how it is written; nil for none.

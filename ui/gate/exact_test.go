@@ -27,6 +27,10 @@ func TestFieldsAreWrittenOnceAndAsTheyAre(t *testing.T) {
 		Any     any               `json:"any"`
 	}
 	for text, want := range map[string]string{
+		`{"list":[{"name":"a"},{"name":`: "The request is not valid.",
+		`{"list":[{"name":"a" "b"}]}`:    "The request is not valid.",
+		`{"list":[1 2`:                   "The request is not valid.",
+		`{"headers":{"a":x`:              "The request is not valid.",
 		`{"enabled":true,"label":"x","headers":{"X-Key":"a","x-key":"b"},"list":[{"name":"a"},{"name":"b"}],"one":{"name":"c"}}`: "",
 		`{"raw":{"a":1,"a":2,"A":3},"any":{"b":1,"b":2},"list":[],"one":null,"headers":null}`:                                    "",
 		`{"Enabled":true}`:                                "Enabled: is written enabled",
@@ -45,7 +49,7 @@ func TestFieldsAreWrittenOnceAndAsTheyAre(t *testing.T) {
 		if err := ReadJSON(r, &body{}); errors.As(err, &told) && len(told.Validations) == 1 {
 			got = told.Validations[0].Field + ": " + told.Validations[0].Detail
 		} else if err != nil {
-			got = err.Error()
+			got = told.Message
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
