@@ -40,7 +40,7 @@ func browser(t *testing.T) context.Context {
 		chromedp.Flag("hide-scrollbars", false)}
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
-	ctx, timeout := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, timeout := context.WithTimeout(ctx, 6*time.Minute)
 	t.Cleanup(func() {
 		timeout()
 		cancel()

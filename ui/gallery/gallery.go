@@ -47,6 +47,7 @@ func New(assets *static.Assets) (*Handler, error) {
 		h.write(w, r, view.RowBody(body))
 	})
 	h.mux.HandleFunc("GET /gallery/picture.png", picture)
+	h.mux.HandleFunc("GET /gallery/nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return h, nil
 }
 

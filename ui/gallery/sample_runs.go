@@ -40,7 +40,7 @@ func systems() []specimen {
 			Next: "Free some space on the file system of /var/lib/holdfast; writing goes on by itself, and nothing that was accepted is lost.", Figures: figures,
 			Damages: []view.DamageRow{{What: "message 1204 of chat 01932f5e-7c3a-7cc1-9a51-2f6f1c0d8e11", Href: "/gallery/", Reason: "the checksum does not fit", Next: "This chat can only be read up to there, others go on."},
 				{What: "term 00a1", Reason: "the record is cut", Next: "Only the search is affected; it is made anew."}}})}},
-		{"Looked at", "", []templ.Component{view.DoctorLater("/gallery/row/none"), view.DoctorSection(doctorList()), view.DoctorSection(view.DoctorList{Problem: "The store cannot be read."})}},
+		{"Looked at", "", []templ.Component{view.DoctorLater("/gallery/nothing"), view.DoctorSection(doctorList()), view.DoctorSection(view.DoctorList{Problem: "The store cannot be read."})}},
 		{"Run log on, off", "", []templ.Component{view.RunLogSection(view.RunLogForm{On: true}), view.RunLogSection(view.RunLogForm{})}},
 		{"Secrets: sealed anew, refused", "", []templ.Component{view.SecretsSection(view.SecretsForm{Done: "3 secrets"}), view.SecretsSection(view.SecretsForm{Problem: "The key comes from the service manager."})}},
 	}
