@@ -78,7 +78,7 @@ func ownScripts() []gguf.Script {
 	for _, t := range append(shell.Tools(shell.Options{}), fs.Tools(fs.Options{})...) {
 		names = append(names, t.Def().Name)
 	}
-	names = append(names, "ask_user_question", "spawn_agent", "wait_agent", "message_agent", "close_agent")
+	names = append(names, "ask_user_question", "spawn_agent", "wait_agent", "message_agent", "close_agent", "attach_file")
 	lost := chat.TextSwallowed(names)
 	return []gguf.Script{
 		nudged("swallowed call", lost), nudged("half a call", chat.TextEmpty), nudged("empty", chat.TextEmpty),
