@@ -56,6 +56,8 @@ func TestBrowserAgentDiesInTheMiddle(t *testing.T) {
 	p.both("away-7-back")
 	y.must(http.MethodDelete, "/api/v1/agents/"+y.agent, nil, nil)
 	p.shows("#space", "harbour has no agent")
+	// Nothing was committed since; what was read of the folder is read again all the same.
+	p.shows("#own-changes", "The changes could not be read")
 	p.open(y.url + "/workspaces")
 	p.shows("#ws-"+w.ID, "Its agent was revoked")
 	p.shows("#make-template", "clones (its agent was revoked)")

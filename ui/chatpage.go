@@ -39,7 +39,7 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 	entries := s.transcript(v, time.Now()).entries(v.Messages, true)
 	shown.Entries = append(entries, draftEntry(entries, draft))
 	shown.Older = v.HasMore
-	s.document(w, r, http.StatusOK, view.ChatDocument(view.ChatPage{Page: page, Nav: nav, Chat: shown, Inspector: s.inspector(ctx, p, v)}))
+	s.document(w, r, http.StatusOK, view.ChatDocument(view.ChatPage{Page: page, Nav: nav, Chat: shown, Inspector: s.inspector(ctx, p, v, shown.Space.State)}))
 }
 
 func draftEntry(before []view.Entry, d view.Draft) view.Entry {

@@ -23,6 +23,12 @@ const (
 	inspectedRows  = 5000
 )
 
+// inspectedAt is what a right column was made of; with another state of the Workspace it is another one, though the Chat is the same.
+type inspectedAt struct {
+	version int64
+	space   chat.WorkspaceState
+}
+
 // inspections are the right columns that were just made. All readers of a Chat wake at once, and each would read and compare the
 // same files.
 type inspections struct {
@@ -31,21 +37,21 @@ type inspections struct {
 }
 
 type inspection struct {
-	version int64
-	at      time.Time
+	of inspectedAt
+	at time.Time
 	// made gives the column, which the first who asks makes.
 	made func() view.Inspector
 }
 
 // get gives the column of a Version, made by whoever asks first.
-func (i *inspections) get(id chat.ID, version int64, now time.Time, makeOne func() view.Inspector) view.Inspector {
-	return i.entry(id, version, now, makeOne)()
+func (i *inspections) get(id chat.ID, of inspectedAt, now time.Time, makeOne func() view.Inspector) view.Inspector {
+	return i.entry(id, of, now, makeOne)()
 }
 
-func (i *inspections) entry(id chat.ID, version int64, now time.Time, makeOne func() view.Inspector) func() view.Inspector {
+func (i *inspections) entry(id chat.ID, of inspectedAt, now time.Time, makeOne func() view.Inspector) func() view.Inspector {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if e, ok := i.by[id]; ok && e.version == version && now.Sub(e.at) < inspectFresh {
+	if e, ok := i.by[id]; ok && e.of == of && now.Sub(e.at) < inspectFresh {
 		return e.made
 	}
 	if i.by == nil {
@@ -56,30 +62,31 @@ func (i *inspections) entry(id chat.ID, version int64, now time.Time, makeOne fu
 			delete(i.by, old)
 		}
 	}
-	e := inspection{version: version, at: now, made: sync.OnceValue(makeOne)}
+	e := inspection{of: of, at: now, made: sync.OnceValue(makeOne)}
 	i.by[id] = e
 	return e.made
 }
 
-// inspector is the right column: changed files and processes.
-func (s *Site) inspector(ctx context.Context, p chat.Principal, v engine.View) view.Inspector {
-	return s.shared.inspected.get(v.Chat.ID, v.Chat.Version, time.Now(), func() view.Inspector {
+// inspector is the right column: changed files and processes, of a Workspace in this state.
+func (s *Site) inspector(ctx context.Context, p chat.Principal, v engine.View, space chat.WorkspaceState) view.Inspector {
+	of := inspectedAt{v.Chat.Version, space}
+	return s.shared.inspected.get(v.Chat.ID, of, time.Now(), func() view.Inspector {
 		// The first reader makes it for all, so its leaving must not empty theirs.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectWait)
 		defer cancel()
-		return s.inspect(ctx, p, v)
+		return s.inspect(ctx, p, v, of)
 	})
 }
 
 // inspect reads and compares what the right column shows.
-func (s *Site) inspect(ctx context.Context, p chat.Principal, v engine.View) view.Inspector {
+func (s *Site) inspect(ctx context.Context, p chat.Principal, v engine.View, of inspectedAt) view.Inspector {
 	out := view.Inspector{ChatID: string(v.Chat.ID), Version: v.Chat.Version, Context: s.chatContext(ctx, p, v.Chat), Servers: s.mcpOptions(ctx, p, v.Chat.MCPServerIDs, false)}
 	if v.Workspace == nil {
 		out.Changes.None = "This chat has no workspace."
 		return out
 	}
-	// The version makes it another address, so that it is read again.
-	out.Changes.Repos = "/chats/" + out.ChatID + "/repositories?at=" + strconv.FormatInt(out.Version, 10)
+	// The version and the state make it another address, so that it is read again.
+	out.Changes.Repos = "/chats/" + out.ChatID + "/repositories?at=" + strconv.FormatInt(out.Version, 10) + string(of.space)
 	if v.Chat.Diff != nil {
 		out.Changes.Git = &v.Chat.Diff.Files
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/chat"
 	"holdfast/ui/text"
 	"holdfast/ui/view"
 )
@@ -23,22 +24,28 @@ func TestReadersOfAVersionShareTheInspector(t *testing.T) {
 	var readers sync.WaitGroup
 	for range 50 {
 		readers.Go(func() {
-			if got := all.get("c1", 7, start, one); got.ChatID != "1" {
+			if got := all.get("c1", inspectedAt{version: 7}, start, one); got.ChatID != "1" {
 				t.Errorf("made for the %s. time", got.ChatID)
 			}
 		})
 	}
 	readers.Wait()
 	for i, c := range []struct {
-		version int64
-		after   time.Duration
-		want    string
-	}{{7, inspectFresh - 1, "1"}, {8, inspectFresh - 1, "2"}, {8, 2*inspectFresh - 2, "2"}, {8, 2*inspectFresh - 1, "3"}} {
-		if got := all.get("c1", c.version, start.Add(c.after), one); got.ChatID != c.want {
+		of    inspectedAt
+		after time.Duration
+		want  string
+	}{
+		{inspectedAt{version: 7}, inspectFresh - 1, "1"},
+		{inspectedAt{version: 8}, inspectFresh - 1, "2"},
+		{inspectedAt{version: 8}, 2*inspectFresh - 2, "2"},
+		{inspectedAt{version: 8}, 2*inspectFresh - 1, "3"},
+		{inspectedAt{8, chat.WorkspaceOffline}, 2*inspectFresh - 1, "4"},
+	} {
+		if got := all.get("c1", c.of, start.Add(c.after), one); got.ChatID != c.want {
 			t.Errorf("%d: made for the %s. time, want %s", i, got.ChatID, c.want)
 		}
 	}
-	all.get("c2", 1, start.Add(time.Hour), one)
+	all.get("c2", inspectedAt{version: 1}, start.Add(time.Hour), one)
 	if len(all.by) != 1 {
 		t.Errorf("%d are kept", len(all.by))
 	}

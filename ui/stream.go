@@ -210,8 +210,12 @@ func (c *chatReader) next(ctx context.Context) error {
 	if c.chrome.moved || othersAt(v) != c.chrome.space.Others {
 		c.chrome.moved = false
 		if note := c.s.spaceNote(ctx, c.p, v); note != c.chrome.space {
-			c.chrome.space, c.chrome.found = note, true
 			patches = append(patches, patch{html: view.SpaceNotice(note)})
+			// What was read of the Workspace is read again: it went away, or is back.
+			if note.State != c.chrome.space.State {
+				patches = append(patches, patch{html: view.InspectorPanels(c.s.inspector(ctx, c.p, v, note.State))})
+			}
+			c.chrome.space, c.chrome.found = note, true
 		}
 	}
 	if c.chrome.found {
@@ -254,7 +258,7 @@ func (c *chatReader) whole(ctx context.Context, v engine.View) error {
 	c.cursor.Shown(draft)
 	shown := c.s.chatView(ctx, c.p, v)
 	c.chrome = chrome{phase: phaseView(v, shown.Space), family: familyMark(v), space: shown.Space}
-	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v))})
+	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v, shown.Space.State))})
 	return c.out.send(ctx, patches...)
 }
 
