@@ -111,8 +111,8 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		Open:    spaces.Open,
 		Window:  engine.Window(model.Resolve),
 		Changed: eng.Changed,
+		Moved:   eng.ContextMoved,
 		Log:     log,
-		Now:     time.Now,
 	})
 	door := newAgentsDoor(agents, places, spaces, contexts, metrics, hidden.known, log)
 	contexts.OwnChats(eng.NewestContext)

@@ -108,6 +108,11 @@ func (e *Engine) WatchContext(_ context.Context, _ chat.Principal, in WatchConte
 	return Watch{C: ch, Stop: stop}, nil
 }
 
+// ContextMoved wakes those who watch a Workspace's context for what no Snapshot tells.
+//
+//guard:none the room of the Snapshots calls it, not people
+func (e *Engine) ContextMoved(id chat.WorkspaceID) { e.feed.touchPlace(id) }
+
 // PinInput names a Chat.
 type PinInput struct{ ChatID chat.ID }
 

@@ -147,28 +147,15 @@ func (s *Site) freshToken(w http.ResponseWriter, r *http.Request, out agent.Enro
 		s.refused(w, r, view.FormError("agent-error", sentence(err)))
 		return
 	}
-	var page view.AgentsPage
-	if err == nil {
-		page, err = s.agentViews(r)
-	}
 	if err != nil {
 		gate.WriteError(w, r, err)
 		return
 	}
 	fresh := view.FreshAgent{Workspace: out.Workspace, Command: out.Command, Token: out.Token, Until: clock(out.ExpiresAt.Truncate(time.Minute)).Format("15:04"), Renewed: renewed}
-	s.fragment(w, r, templ.Join(view.FreshEnrolment(fresh), view.AgentsList(page.Agents, page.Waiting, page.Open), view.FormError("agent-error", "")))
+	s.fragment(w, r, templ.Join(view.FreshEnrolment(fresh), view.FormError("agent-error", "")))
 }
 
 func (s *Site) revokeAgent(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Agents.Revoke(r.Context(), gate.Principal(r.Context()), agent.RevokeInput{ID: chat.AgentID(r.PathValue("id"))})
-	if err != nil {
-		s.done(w, r, err)
-		return
-	}
-	page, err := s.agentViews(r)
-	if err != nil {
-		gate.WriteError(w, r, err)
-		return
-	}
-	s.fragment(w, r, view.AgentsList(page.Agents, page.Waiting, page.Open))
+	s.done(w, r, err)
 }

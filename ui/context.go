@@ -152,21 +152,27 @@ func (s *Site) skills(w http.ResponseWriter, r *http.Request) {
 	s.fragment(w, r, view.SkillChoices(found, problem))
 }
 
+// What these intents change comes by the page's stream, its only writer: an answer with the context in it could pass what the stream has sent since.
+
 func (s *Site) resyncContext(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Contexts.Resync(r.Context(), gate.Principal(r.Context()), snapshot.ResyncInput{ID: chat.WorkspaceID(r.PathValue("id"))})
-	s.contextAgain(w, r, "", err)
+	s.done(w, r, err)
 }
 
 func (s *Site) addSource(w http.ResponseWriter, r *http.Request) {
-	typed := r.FormValue("path")
-	_, err := s.o.Contexts.AddSource(r.Context(), gate.Principal(r.Context()), snapshot.AddSourceInput{ID: chat.WorkspaceID(r.PathValue("id")), Path: typed})
-	s.contextAgain(w, r, typed, err)
+	_, err := s.o.Contexts.AddSource(r.Context(), gate.Principal(r.Context()),
+		snapshot.AddSourceInput{ID: chat.WorkspaceID(r.PathValue("id")), Path: r.FormValue("path")})
+	if err == nil {
+		s.fragment(w, r, view.FormError("context-error", ""))
+		return
+	}
+	s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("context-error", sentence(e)) })
 }
 
 func (s *Site) removeSource(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Contexts.RemoveSource(r.Context(), gate.Principal(r.Context()),
 		snapshot.RemoveSourceInput{ID: chat.WorkspaceID(r.PathValue("id")), Path: r.FormValue("path")})
-	s.contextAgain(w, r, "", err)
+	s.done(w, r, err)
 }
 
 func (s *Site) setRefresh(w http.ResponseWriter, r *http.Request) {
@@ -175,41 +181,7 @@ func (s *Site) setRefresh(w http.ResponseWriter, r *http.Request) {
 		mode = chat.RefreshAuto
 	}
 	_, err := s.o.Contexts.SetRefresh(r.Context(), gate.Principal(r.Context()), snapshot.SetRefreshInput{Mode: mode})
-	s.contextAgain(w, r, "", err)
-}
-
-// contextAgain answers an intent with the context as it is then, where it was asked: beside a Chat or on the Workspace's page. A scan that
-// was asked for is awaited, so that what it found is shown.
-func (s *Site) contextAgain(w http.ResponseWriter, r *http.Request, typed string, err error) {
-	ctx, p := r.Context(), gate.Principal(r.Context())
-	if err != nil && !readableError(err) {
-		gate.WriteError(w, r, err)
-		return
-	}
-	problem := ""
-	if err != nil {
-		problem = sentence(err)
-	} else {
-		typed = ""
-	}
-	if id := chat.ID(r.FormValue("chat")); id != "" {
-		v, err := s.chats.View(ctx, p, engine.ViewInput{ChatID: id, Limit: 1, Gaps: true})
-		if err != nil {
-			gate.WriteError(w, r, err)
-			return
-		}
-		shown := s.chatContext(ctx, p, v.Chat)
-		shown.Problem, shown.Typed = problem, typed
-		s.fragment(w, r, view.ContextPanel(shown))
-		return
-	}
-	shown, _, err := s.placeContext(ctx, p, chat.WorkspaceID(r.PathValue("id")))
-	if err != nil {
-		gate.WriteError(w, r, err)
-		return
-	}
-	shown.Problem, shown.Typed = problem, typed
-	s.fragment(w, r, view.ContextBody(shown))
+	s.done(w, r, err)
 }
 
 // contextView puts a View into words.

@@ -23,7 +23,7 @@ func (s *Site) approveServer(w http.ResponseWriter, r *http.Request) {
 	} else {
 		_, err = s.o.Contexts.ApproveServer(r.Context(), gate.Principal(r.Context()), in)
 	}
-	s.contextAgain(w, r, "", err)
+	s.done(w, r, err)
 }
 
 // refuseServer keeps an MCP server of a Workspace from starting as it was shown, and ends it if it runs.
@@ -35,7 +35,7 @@ func (s *Site) refuseServer(w http.ResponseWriter, r *http.Request) {
 	} else {
 		_, err = s.o.Contexts.RefuseServer(r.Context(), gate.Principal(r.Context()), in)
 	}
-	s.contextAgain(w, r, "", err)
+	s.done(w, r, err)
 }
 
 // serverViews are the MCP servers of a Workspace's files, those that wait for a person first.

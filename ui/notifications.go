@@ -101,15 +101,7 @@ func (s *Site) readNotices(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_, err := s.o.Notices.Read(r.Context(), gate.Principal(r.Context()), in)
-	if err != nil && !readableError(err) {
-		gate.WriteError(w, r, err)
-		return
-	}
-	told := s.noticesTold(r)
-	if err != nil {
-		told.Problem = sentence(err)
-	}
-	s.fragment(w, r, view.NoticesTold(told))
+	s.done(w, r, err)
 }
 
 // noticeKinds are the switches as they stand.
@@ -161,40 +153,38 @@ func (s *Site) notificationsView(r *http.Request) (view.NotificationsPage, error
 func (s *Site) subscribeBrowser(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Notices.Subscribe(r.Context(), gate.Principal(r.Context()), notice.SubscribeInput{Name: r.PostFormValue("name"), Endpoint: r.PostFormValue("endpoint"),
 		P256dh: r.PostFormValue("p256dh"), Auth: r.PostFormValue("auth")})
-	s.notificationsAnswer(w, r, err, func(page *view.NotificationsPage) { page.Problem = fieldProblem(err) })
+	s.reachedAnswer(w, r, err)
 }
 
 func (s *Site) addWebhook(w http.ResponseWriter, r *http.Request) {
 	name, url := r.PostFormValue("name"), strings.TrimSpace(r.PostFormValue("url"))
 	hook, err := s.o.Notices.AddHook(r.Context(), gate.Principal(r.Context()), notice.AddHookInput{Name: name, URL: url})
-	s.notificationsAnswer(w, r, err, func(page *view.NotificationsPage) {
-		if page.Hook = (view.HookForm{Secret: hook.Secret}); err != nil {
-			page.Hook = view.HookForm{Name: name, URL: url, Error: fieldProblem(err)}
-		}
-	})
+	if err != nil && !readableError(err) {
+		gate.WriteError(w, r, err)
+		return
+	}
+	form := view.HookForm{Secret: hook.Secret}
+	if err != nil {
+		form = view.HookForm{Name: name, URL: url, Error: fieldProblem(err)}
+	}
+	s.fragment(w, r, view.HookSection(form))
 }
 
 func (s *Site) tryNotice(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Notices.Try(r.Context(), gate.Principal(r.Context()), notice.TryInput{ID: chat.PushID(r.PathValue("id"))})
-	s.notificationsAnswer(w, r, err, func(page *view.NotificationsPage) { page.Problem = fieldProblem(err) })
+	s.reachedAnswer(w, r, err)
 }
 
 func (s *Site) removeNotice(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Notices.Remove(r.Context(), gate.Principal(r.Context()), notice.RemoveInput{ID: chat.PushID(r.PathValue("id"))})
-	s.notificationsAnswer(w, r, err, func(page *view.NotificationsPage) { page.Problem = fieldProblem(err) })
+	s.reachedAnswer(w, r, err)
 }
 
-// notificationsAnswer shows the list as it is now, changed by what a command said.
-func (s *Site) notificationsAnswer(w http.ResponseWriter, r *http.Request, problem error, change func(*view.NotificationsPage)) {
+// reachedAnswer says what was wrong; the list comes by the stream, its only writer.
+func (s *Site) reachedAnswer(w http.ResponseWriter, r *http.Request, problem error) {
 	if problem != nil && !readableError(problem) {
 		gate.WriteError(w, r, problem)
 		return
 	}
-	page, err := s.notificationsView(r)
-	if err != nil {
-		gate.WriteError(w, r, err)
-		return
-	}
-	change(&page)
-	s.fragment(w, r, view.NotificationsBody(page))
+	s.fragment(w, r, view.FieldError("push-error", fieldProblem(problem)))
 }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"holdfast/engine/chat"
 	"holdfast/engine/model"
 	"holdfast/ui/gate"
@@ -190,7 +188,7 @@ func (s *Site) pull(w http.ResponseWriter, r *http.Request) {
 		_, err := s.models.Pull(ctx, p, model.PullInput{Name: name, Progress: progress})
 		return err
 	})
-	s.fragment(w, r, templ.Join(view.FormError("pull-error", ""), view.PullList(s.pulls.views())))
+	s.fragment(w, r, view.FormError("pull-error", ""))
 }
 
 // mayPull is the policy of the command Pull: the list of downloads belongs to the pages, so nothing else guards it.

@@ -174,14 +174,14 @@ func (s *Site) addWorkspace(w http.ResponseWriter, r *http.Request) {
 func (s *Site) trustWorkspace(w http.ResponseWriter, r *http.Request) {
 	trusted := r.FormValue("trusted") == "1"
 	_, err := s.workspaces.Update(r.Context(), gate.Principal(r.Context()), workspace.UpdateInput{ID: chat.WorkspaceID(r.PathValue("id")), Trusted: &trusted})
-	s.spaceList(w, r, err)
+	s.done(w, r, err)
 }
 
 // confineWorkspace chooses how far the commands of a Workspace are confined.
 func (s *Site) confineWorkspace(w http.ResponseWriter, r *http.Request) {
 	profile := chat.Profile(r.FormValue("sandbox"))
 	_, err := s.workspaces.Update(r.Context(), gate.Principal(r.Context()), workspace.UpdateInput{ID: chat.WorkspaceID(r.PathValue("id")), Sandbox: &profile})
-	s.spaceList(w, r, err)
+	s.done(w, r, err)
 }
 
 // deleteWorkspace forgets a Workspace. A worktree with changes comes back as a question.
@@ -195,34 +195,17 @@ func (s *Site) deleteWorkspace(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.spaceList(w, r, err)
+	s.done(w, r, err)
 }
 
 func (s *Site) startWorkspace(w http.ResponseWriter, r *http.Request) {
 	_, err := s.workspaces.Start(r.Context(), gate.Principal(r.Context()), workspace.StartInput{ID: chat.WorkspaceID(r.PathValue("id"))})
-	s.spaceList(w, r, err)
+	s.done(w, r, err)
 }
 
 func (s *Site) stopWorkspace(w http.ResponseWriter, r *http.Request) {
 	_, err := s.workspaces.Stop(r.Context(), gate.Principal(r.Context()), workspace.StopInput{ID: chat.WorkspaceID(r.PathValue("id"))})
-	s.spaceList(w, r, err)
-}
-
-func (s *Site) spaceList(w http.ResponseWriter, r *http.Request, err error) {
-	list, listErr := s.spaceViews(r)
-	if listErr != nil {
-		gate.WriteError(w, r, listErr)
-		return
-	}
-	shown := view.WorkspacesList(list, gate.Principal(r.Context()).Admin())
-	if err != nil {
-		if !readableError(err) {
-			gate.WriteError(w, r, err)
-			return
-		}
-		shown = templ.Join(shown, view.Toasts(view.Toast("refused", "danger", sentence(err), "")))
-	}
-	s.fragment(w, r, shown)
+	s.done(w, r, err)
 }
 
 // retryWorkspace sets one up again, from its chat, whose stream shows how that goes.

@@ -18,8 +18,10 @@ type Options struct {
 	Window func(*kv.Tx, chat.ModelConfigID) int
 	// Changed is told of files that have changed; may be nil.
 	Changed func(chat.WorkspaceID)
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Moved is told of Sources and answers about servers, which need not make another Snapshot; may be nil.
+	Moved func(chat.WorkspaceID)
+	Log   *slog.Logger
+	Now   func() time.Time
 }
 
 // Room holds the context of the Workspaces of one store. Its methods may be called from any goroutine.
@@ -44,6 +46,9 @@ func New(o Options) *Room {
 	}
 	if o.Changed == nil {
 		o.Changed = func(chat.WorkspaceID) {}
+	}
+	if o.Moved == nil {
+		o.Moved = func(chat.WorkspaceID) {}
 	}
 	return &Room{o: o}
 }

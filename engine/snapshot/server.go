@@ -71,6 +71,7 @@ func (r *Room) ApproveServer(ctx context.Context, p chat.Principal, in ApproveSe
 	}
 	published, stop := live.Watch()
 	defer stop()
+	defer r.o.Moved(in.ID)
 	if err := s.Approve(ctx, chat.ServerApproval{Name: in.Name, Tool: in.Tool, Hash: in.Hash, By: p.UserID}); err != nil {
 		return Done{}, err
 	}
@@ -106,6 +107,7 @@ func (r *Room) RefuseServer(ctx context.Context, p chat.Principal, in RefuseServ
 	if err := r.noteServer(within, in.ID, s, in.Name); err != nil {
 		return Done{}, err
 	}
+	defer r.o.Moved(in.ID)
 	return Done{}, s.Approve(ctx, chat.ServerApproval{Name: in.Name, Hash: in.Hash, By: p.UserID, Refused: true})
 }
 

@@ -59,6 +59,7 @@ func (r *Room) act(ctx context.Context, in SourceInput, act chat.SourceAct) (str
 	if err != nil {
 		return "", err
 	}
+	defer r.o.Moved(in.ID)
 	return live.Source(ctx, in.Path, act)
 }
 

@@ -103,12 +103,11 @@ func contexts() []specimen {
 	next.Items[0].Change = ""
 	warned := view.Context{ChatID: "c", Workspace: "w", Number: 3, CanLook: true, Banners: []view.Banner{{Tone: "is-warn", Title: "The last turn began without all of it",
 		Text: "Not all MCP servers of the workspace have answered yet. This turn goes on without them."}}}
-	refused := view.Context{ChatID: "c", Workspace: "w", Number: 3, CanLook: true, Typed: "/etc", Problem: "/etc lies outside of what this workspace may look at."}
 	return []specimen{
 		{"The mark in the head", "", []templ.Component{view.ContextMark(dirtyContext("c"))}},
 		{"All states of a resource, changed since", "is-rail", panel(dirtyContext("c"))},
 		{"Counts from the next message on", "is-rail", panel(next)}, {"Nothing found, a turn that did not wait", "is-rail", panel(warned)},
-		{"A source that was refused", "is-rail", panel(refused)}, {"Being looked at", "is-rail", panel(waiting)}, {"Away", "is-rail", panel(away)},
+		{"A source that was refused", "is-rail", []templ.Component{view.FormError("context-error", "/etc lies outside of what this workspace may look at.")}}, {"Being looked at", "is-rail", panel(waiting)}, {"Away", "is-rail", panel(away)},
 		{"Its agent is away", "is-rail", panel(agentAway)},
 		{"MCP servers in all states", "is-rail", panel(served("c"))},
 		{"Archived", "is-rail", panel(archived)}, {"No workspace", "is-rail", panel(view.Context{ChatID: "c"})},

@@ -8,7 +8,7 @@ package view
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// AgentsDocument are the agents. Its form answers with FreshEnrolment and AgentsList; its stream patches #agents.
+// AgentsDocument are the agents. Its form answers with FreshEnrolment; its stream patches #agents.
 func AgentsDocument(p AgentsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -34,9 +34,6 @@ type Context struct {
 	// CanLook: the workspace answers, so it can be looked at and sources can be added. Fixed chats are archived.
 	CanLook bool
 	Fixed   bool
-	// Problem is what was wrong with the source that was typed last.
-	Typed   string
-	Problem string
 }
 
 // Banner is a state of the whole: the sentence, and what follows from it or is to be done.
@@ -146,21 +143,7 @@ type ContextTextPage struct {
 // contextBase is where the intents of a context go.
 func contextBase(c Context) string { return "/workspaces/" + c.Workspace + "/context" }
 
-// contextQuery keeps an intent's answer in the shape of where it was asked: the column beside a chat, or the page.
-func contextQuery(c Context) string {
-	if c.ChatID == "" {
-		return ""
-	}
-	return "?chat=" + c.ChatID
-}
-
 func snapshotName(n int64) string { return "snapshot " + strconv.FormatInt(n, 10) }
 
-// contextRemoval names the source to take away, and the chat beside which it was asked.
-func contextRemoval(c Context, path string) string {
-	q := url.Values{"path": {path}}
-	if c.ChatID != "" {
-		q.Set("chat", c.ChatID)
-	}
-	return "?" + q.Encode()
-}
+// contextRemoval names the source to take away.
+func contextRemoval(path string) string { return "?" + url.Values{"path": {path}}.Encode() }

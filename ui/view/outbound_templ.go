@@ -292,7 +292,7 @@ func outboundMode(p OutboundPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError("outbound-mode-error", p.ModeError).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError("outbound-mode-error", p.ModeError).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -855,7 +855,7 @@ func outboundAllowed(p OutboundPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError("allow-error", p.AllowError).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError("allow-error", p.AllowError).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -278,7 +278,7 @@ func RulesSection(f RulesForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError("rules-error", f.Errors["rules"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError("rules-error", f.Errors["rules"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -372,7 +372,7 @@ func RulesSection(f RulesForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError("rules-default-error", f.Errors["default_set"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError("rules-default-error", f.Errors["default_set"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -984,7 +984,7 @@ func ruleRow(f RulesForm, n int, r RuleRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError(f.id(n, "error"), text.Plain(r.Error)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError(f.id(n, "error"), text.Plain(r.Error)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -181,7 +181,7 @@ func PlanningSection(f PlanningForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError("planning-error", f.Error).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError("planning-error", f.Error).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -349,7 +349,7 @@ func BehaviourSection(f BehaviourForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError("roots-error", f.Errors["roots"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError("roots-error", f.Errors["roots"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -567,7 +567,7 @@ func boundField(f BehaviourForm, name, label, value, unit, hint string) templ.Co
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldError(name+"-error", f.Errors[name]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FieldError(name+"-error", f.Errors[name]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
