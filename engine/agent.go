@@ -244,7 +244,11 @@ func (e *Engine) Families(ctx context.Context, p chat.Principal, in FamiliesInpu
 			if err != nil {
 				return err
 			}
-			if len(children) > 0 && children[0].OwnerID == p.UserID {
+			mine, err := ownFamily(tx, p, id, children)
+			if err != nil {
+				return err
+			}
+			if mine {
 				out[id] = children
 			}
 		}
@@ -253,10 +257,30 @@ func (e *Engine) Families(ctx context.Context, p chat.Principal, in FamiliesInpu
 	return out, err
 }
 
+// ownFamily says whether the Sub-agents of a Chat are the principal's: one that can be read says so, else their parent.
+func ownFamily(tx *kv.Tx, p chat.Principal, parent chat.ID, children []*chat.Chat) (bool, error) {
+	for _, c := range children {
+		if !c.Lost() {
+			return c.OwnerID == p.UserID, nil
+		}
+	}
+	if len(children) == 0 {
+		return false, nil
+	}
+	c, found, err := tx.Chat(parent)
+	if errors.Is(err, kv.ErrDamaged) {
+		return false, nil
+	}
+	return found && c.OwnerID == p.UserID, err
+}
+
 // kin is what a reader of a Chat sees of its family: its parent, or its Sub-agents.
 func kin(tx *kv.Tx, c *chat.Chat) (parent *chat.Chat, children []*chat.Chat, err error) {
 	if c.Child() {
-		parent, _, err = tx.Chat(c.ParentID)
+		if parent, _, err = tx.Chat(c.ParentID); errors.Is(err, kv.ErrDamaged) {
+			// A child can be read without it.
+			return nil, nil, nil
+		}
 		return parent, nil, err
 	}
 	children, err = tx.Children(c.ID)

@@ -39,7 +39,7 @@ func (e *Engine) changeFamily(ctx context.Context, amend change, archived bool) 
 			return err
 		}
 		for _, m := range members {
-			if m.Archived == archived {
+			if m.Archived == archived || m.Lost() {
 				continue
 			}
 			if err := do(change{chat: m.ID, quiet: true, event: kindOf(kind)}); err != nil {
@@ -153,6 +153,10 @@ func mayDelete(members []*chat.Chat) error {
 		return &chat.Error{Kind: chat.KindWrongState, Message: "Archive the chat before you delete it."}
 	}
 	for _, c := range members {
+		if c.Lost() {
+			// It goes with the others.
+			continue
+		}
 		if _, no := chat.Next(chat.StandingOf(c), chat.Event{Kind: chat.Delete}); no != nil {
 			return no.AsError()
 		}

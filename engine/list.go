@@ -17,11 +17,10 @@ type ListInput struct {
 	AfterID  chat.ID
 }
 
-// ListOutput is one page. Unread names the Chats with a reply that was not seen, Damaged those of which a part was found that cannot be read.
+// ListOutput is one page. Unread names the Chats with a reply that was not seen.
 type ListOutput struct {
 	Chats   []*chat.Chat
 	Unread  map[chat.ID]bool
-	Damaged map[chat.ID]bool
 	HasMore bool
 }
 
@@ -54,7 +53,7 @@ func (e *Engine) List(ctx context.Context, p chat.Principal, in ListInput) (List
 	if in.Limit < 1 || in.Limit > 200 {
 		return ListOutput{}, chat.Invalid("limit", "It must be 1 to 200.")
 	}
-	out := ListOutput{Unread: map[chat.ID]bool{}, Damaged: map[chat.ID]bool{}}
+	out := ListOutput{Unread: map[chat.ID]bool{}}
 	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
 		out.Chats, out.HasMore, err = tx.Chats(p.UserID, kv.ChatQuery{Archived: in.Archived, Limit: in.Limit, AfterID: in.AfterID})
 		if err != nil {
@@ -64,9 +63,6 @@ func (e *Engine) List(ctx context.Context, p chat.Principal, in ListInput) (List
 			seen, err := tx.ReadMark(p.UserID, c.ID)
 			if err != nil {
 				return err
-			}
-			if _, damaged := e.store.DamagedChat(c.ID); damaged {
-				out.Damaged[c.ID] = true
 			}
 			out.Unread[c.ID] = c.State.AtRest() && seen < c.LastReply
 		}

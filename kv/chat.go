@@ -154,6 +154,9 @@ func (x *Tx) decodeChat(key []byte, r record) (*chat.Chat, error) {
 		return nil, err
 	}
 	c.Chain = parseChatHead(r.head).chain
+	if d, damaged := x.s.DamagedChat(c.ID); damaged {
+		c.Damage = d.Reason
+	}
 	return c, nil
 }
 

@@ -183,8 +183,13 @@ func (x *Tx) listed(row chatRow) (*chat.Chat, error) {
 			return c, nil
 		}
 	}
-	return &chat.Chat{ID: id, RootID: id, State: chat.Failed, LastError: &chat.Error{Kind: chat.KindStoreDamaged,
-		Message: "This chat's record is damaged.", Detail: reason}}, nil
+	return lostChat(id, reason), nil
+}
+
+// lostChat stands for a Chat whose record cannot be read.
+func lostChat(id chat.ID, reason string) *chat.Chat {
+	return &chat.Chat{ID: id, RootID: id, State: chat.Failed, Damage: reason, LastError: &chat.Error{Kind: chat.KindStoreDamaged,
+		Message: "This chat's record is damaged.", Detail: reason}}
 }
 
 // ChatStates counts all Chats by their state, children included.
@@ -274,7 +279,8 @@ func (x *Tx) OwnedChats(owner chat.UserID, after chat.ID, limit int) ([]*chat.Ch
 	return out, err
 }
 
-// Children lists the Chats that have this one as their parent, oldest first.
+// Children lists the Chats that have this one as their parent, oldest first. One whose record cannot be read is there and Lost, so that it hides
+// none of the others.
 func (x *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 	parent, err := idKey(id)
 	if err != nil {
@@ -285,8 +291,15 @@ func (x *Tx) Children(id chat.ID) ([]*chat.Chat, error) {
 		if !x.indexed(bChild, r, 2*idSize) {
 			return true, nil
 		}
-		c, found, err := x.Chat(chat.ID(toID(r.key[idSize:]).String()))
-		if err != nil {
+		child := chat.ID(toID(r.key[idSize:]).String())
+		c, found, err := x.Chat(child)
+		var d *DamageError
+		switch {
+		case errors.As(err, &d):
+			x.s.damages.add(d.Damage)
+			c, found = lostChat(child, d.Reason), true
+			c.ParentID, c.RootID = id, id
+		case err != nil:
 			return false, err
 		}
 		if found {

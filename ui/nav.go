@@ -87,7 +87,7 @@ func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat
 		case now.Sub(at) < 7*24*time.Hour:
 			name = "This week"
 		}
-		row := listedRow(list, c, now)
+		row := listedRow(c, now)
 		row.Here, row.Unread = c.ID == here, list.Unread[c.ID] && c.ID != here
 		add(name, row)
 		for _, child := range childRows(families[c.ID], c.ID == here, here, now) {
@@ -98,13 +98,13 @@ func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat
 }
 
 // listedRow is the row of a Chat that says whether it can be read.
-func listedRow(list engine.ListOutput, c *chat.Chat, now time.Time) view.ChatRow {
+func listedRow(c *chat.Chat, now time.Time) view.ChatRow {
 	row := chatRow(c, now)
-	if !list.Damaged[c.ID] {
+	if c.Damage == "" {
 		return row
 	}
 	row.State, row.Summary = view.ChatDamaged, "A part of it cannot be read"
-	if c.LastError != nil && c.LastError.Kind == chat.KindStoreDamaged {
+	if c.Lost() {
 		// Of this one nothing is known but that it is there.
 		row.Title, row.Summary, row.When = "Damaged chat", c.LastError.Message, ""
 	}
@@ -307,7 +307,7 @@ func childRows(children []*chat.Chat, open bool, here chat.ID, now time.Time) []
 		if !open && c.State.AtRest() {
 			continue
 		}
-		row := chatRow(c, now)
+		row := listedRow(c, now)
 		row.Sub, row.Here = true, c.ID == here
 		out = append(out, row)
 	}

@@ -25,19 +25,25 @@ func storeFault(err error) error {
 		return &chat.Error{Kind: chat.KindReadOnly, Message: "The store can only be read.",
 			Detail: "Look at the disk, then restart Holdfast.", Cause: err}
 	case errors.Is(err, kv.ErrDamaged):
-		return &chat.Error{Kind: chat.KindStoreDamaged, Message: damaged(err),
-			Detail: "The rest goes on working. Run: holdfast doctor --deep", Cause: err}
+		return damaged(err)
 	case errors.Is(err, kv.ErrClosed):
 		return &chat.Error{Kind: chat.KindStopping, Message: "Holdfast is stopping.", Retryable: true, Cause: err}
 	}
 	return err
 }
 
-// damaged names the Message that cannot be read, where it is one.
-func damaged(err error) string {
+// damaged names the Message that cannot be read, or the Chat, where it is one.
+func damaged(err error) *chat.Error {
+	out := &chat.Error{Kind: chat.KindStoreDamaged, Message: "A part of the store is damaged.",
+		Detail: "The rest goes on working. Run: holdfast doctor --deep", Cause: err}
 	var d *kv.DamageError
-	if errors.As(err, &d) && d.Message != 0 {
-		return fmt.Sprintf("Message %d of this chat cannot be read: %s.", d.Message, d.Reason)
+	switch {
+	case !errors.As(err, &d):
+	case d.Message != 0:
+		out.Message = fmt.Sprintf("Message %d of this chat cannot be read: %s.", d.Message, d.Reason)
+	case d.Noun == "chat":
+		out.Message = fmt.Sprintf("This chat cannot be read: its own record is damaged (%s).", d.Reason)
+		out.Detail = "Other chats go on. To save what is left of it, stop Holdfast and run: holdfast export --all DIR --salvage"
 	}
-	return "A part of the store is damaged."
+	return out
 }

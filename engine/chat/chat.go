@@ -76,7 +76,13 @@ type Chat struct {
 	// live, and is the next one's.
 	Context     *ContextPin `json:"context,omitempty"`
 	NextContext *ContextPin `json:"next_context,omitempty"`
+
+	// Damage is what was found of the Chat that cannot be read, "" for nothing. The store says it with each read and keeps it nowhere.
+	Damage string `json:"-"`
 }
+
+// Lost says that the Chat's own record cannot be read: nothing of it is known but its id, and in a list its parent.
+func (c *Chat) Lost() bool { return c.OwnerID == "" }
 
 // Pinned is what a person has pinned last, nil for nothing: the Chat is out of date against that.
 func (c *Chat) Pinned() *ContextPin {

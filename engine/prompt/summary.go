@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ Leave out what is no longer needed. Do not invent anything.`
 const leftOut = "[The earliest part of this conversation does not fit any more and is left out here. Say in the summary that it is missing.]"
 
 // SummaryRequest is the same request plus one user message that asks for the summary, so that the server reuses its cache. When
-// the prompt is too long for that, Results are shortened in it, the newest first; then, as after a change to a model with a smaller window,
+// the prompt is too long for that, what is long in its messages is shortened, the newest first; then, as after a change to a model with a smaller window,
 // the oldest messages are left out. ok is false when not even the newest message fits.
 // withoutTools is for the second try, after a reply without text.
 func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool) {
@@ -44,8 +45,7 @@ func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool)
 	req.Messages = make([]chat.PromptMessage, len(built.Request.Messages), len(built.Request.Messages)+1)
 	copy(req.Messages, built.Request.Messages)
 	ask := chat.PromptMessage{Role: chat.RoleUser, Content: summaryAsk}
-	over := built.Tokens + MessageBytes(&ask)/bytesPerToken + 1 + int64(req.MaxTokens) - int64(window)
-	over = shorten(req.Messages, over*bytesPerToken)
+	over := shorten(req.Messages, tooMuch(built, MessageBytes(&ask), int64(window-req.MaxTokens)))
 	if over > 0 {
 		req.Messages, over = leaveOut(req.Messages, over)
 	}
@@ -59,17 +59,46 @@ func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool)
 // keptOfResult is how much of a shortened message stays in a summary request, in bytes.
 const keptOfResult = 1 << 10
 
-// shorten cuts contents from the end of msgs until over bytes are gone and gives what is left of over.
+// tooMuch is by how many bytes a prompt with more added to it is too long for room tokens, at the rate at which the server counted it.
+func tooMuch(built Built, more, room int64) int64 {
+	// What was counted may hold thoughts that are not sent again, and no text has more tokens than bytes.
+	tokens := min(built.Tokens, built.Bytes)
+	if tokens <= 0 {
+		return 0
+	}
+	return (tokens + more/bytesPerToken + 1 - room) * built.Bytes / tokens
+}
+
+// shorten cuts contents, thoughts and arguments from the end of msgs until over bytes are gone and gives what is left of over.
 func shorten(msgs []chat.PromptMessage, over int64) int64 {
 	for i := len(msgs) - 1; i >= 0 && over > 0; i-- {
-		cut, was, full := CutResult(msgs[i].Content, keptOfResult, "")
-		if !was || int64(len(cut)) >= full {
-			continue
+		m := &msgs[i]
+		over -= shortenText(&m.Content) + shortenText(&m.Reasoning)
+		for k, c := range m.Calls {
+			args := string(c.Args)
+			if shortenText(&args) == 0 {
+				continue
+			}
+			c.Args = json.RawMessage(`{"shortened": ` + quoted(args) + `}`)
+			if less := len(m.Calls[k].Args) - len(c.Args); less > 0 {
+				// The messages of the prompt itself stay as they are.
+				m.Calls = slices.Clone(m.Calls)
+				m.Calls[k] = c
+				over -= int64(less)
+			}
 		}
-		over -= full - int64(len(cut))
-		msgs[i].Content = cut
 	}
 	return over
+}
+
+// shortenText cuts a long text and says by how many bytes it is shorter now.
+func shortenText(text *string) int64 {
+	cut, was, full := CutResult(*text, keptOfResult, "")
+	if !was || int64(len(cut)) >= full {
+		return 0
+	}
+	*text = cut
+	return full - int64(len(cut))
 }
 
 // leaveOut drops messages from the begin of msgs, whole Steps at a time, until over bytes are gone, and says so in their place. It gives

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,5 +137,34 @@ func TestTwoCompactions(t *testing.T) {
 	compact("three")
 	if got, want := contents(messages(t, h)), "user:"+summaryPreface+"\n\nthree"; got != want {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestSummaryOfWhatAModelWrote: long arguments and thoughts are shortened like Results, at the rate at which the server counts them, and the prompt
+// itself keeps them.
+func TestSummaryOfWhatAModelWrote(t *testing.T) {
+	h := &told{}
+	h.user("write it")
+	h.assistant(call("a", "write_file", `{"path":"a.txt","content":"`+strings.Repeat("word ", 40_000)+`"}`))
+	h.result("a", "write_file", `{"output": "done"}`)
+	in := h.input(t)
+	b := Build(in)
+	// Nearly a token for each byte.
+	b.Tokens = b.Bytes - 1
+	for _, withoutTools := range []bool{false, true} {
+		req, ok := SummaryRequest(b, withoutTools)
+		if !ok {
+			t.Fatal("no request")
+		}
+		args := req.Messages[1].Calls[0].Args
+		if req.Messages[0].Content != "write it" || !json.Valid(args) || len(args) > 2*keptOfResult || !strings.Contains(string(args), "bytes left out") {
+			t.Errorf("it begins with %q, the call has %.3000s", req.Messages[0].Content, args)
+		}
+		if n := RequestBytes(req) + int64(req.MaxTokens); n > int64(req.Options.NumCtx) {
+			t.Errorf("%d tokens for a window of %d", n, req.Options.NumCtx)
+		}
+	}
+	if len(b.Request.Messages[1].Calls[0].Args) < 200_000 {
+		t.Error("the prompt itself was changed")
 	}
 }

@@ -169,9 +169,12 @@ func ContextFull(built Built) *chat.Error {
 	}
 	return &chat.Error{Kind: chat.KindContextFull, Message: "The conversation no longer fits the model's window.",
 		Model: built.Request.Model,
-		Detail: cutRunes(fmt.Sprintf("About %d tokens of %d. Largest: %s.", built.Tokens, built.Request.Options.NumCtx,
-			strings.Join(names, ", ")), 500)}
+		Detail: cutRunes(fmt.Sprintf("About %d tokens of %d. Largest: %s. %s", built.Tokens, built.Request.Options.NumCtx,
+			strings.Join(names, ", "), wayOut), 500)}
 }
+
+// wayOut is what helps when compacting did not: each of it does.
+const wayOut = "Clear the context, edit the message that led to it, or choose a model with a larger window."
 
 // cutRunes gives at most n runes of s.
 func cutRunes(s string, n int) string {

@@ -180,7 +180,9 @@ func (a *API) listChats(q *request, _ none) (client.ChatPage, error) {
 	query, after := q.query.Get("q"), chat.ID(q.query.Get("after_id"))
 	if after != "" {
 		if _, err := a.o.Chats.Get(q.ctx(), q.who, engine.GetInput{ChatID: after}); err != nil {
-			return out, badCursor(err)
+			if err := badCursor(err); err != nil {
+				return out, err
+			}
 		}
 	}
 	if strings.TrimSpace(query) != "" {
@@ -214,10 +216,14 @@ func (a *API) phaseNow(q *request, c *chat.Chat) chat.Phase {
 	return phaseOf(v.Chat, v.Draft, "")
 }
 
-// badCursor: a page cannot go on behind a Chat that is not there.
+// badCursor: a page cannot go on behind a Chat that is not there. Behind one whose record cannot be read it can: lists have it.
 func badCursor(err error) error {
-	if e := asError(err); e != nil && e.Kind == chat.KindNotFound {
+	e := asError(err)
+	switch {
+	case e != nil && e.Kind == chat.KindNotFound:
 		return chat.Invalid("after_id", "there is no such chat")
+	case e != nil && e.Kind == chat.KindStoreDamaged:
+		return nil
 	}
 	return err
 }

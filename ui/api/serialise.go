@@ -19,7 +19,7 @@ func shownChat(c *chat.Chat, owner chat.Principal, phase chat.Phase, unread bool
 		QueueHeld: queueHeld(c), PinOrder: c.PinOrder, Labels: labels, ModelConfigID: orNull(c.ModelConfigID),
 		ReasoningEffort: c.ReasoningEffort, PlanMode: c.PlanMode, MCPServerIDs: append([]string{}, c.MCPServerIDs...), AgentType: orNull(c.AgentType), LastError: shownError(c.LastError), LastTurnSummary: c.LastTurnSummary, DiffStatus: c.Diff, HasUnread: unread,
 		Usage:     client.ContextUse{Tokens: c.Used.Tokens, Limit: orNull(c.Used.Limit)},
-		CreatedAt: client.At(c.CreatedAt), UpdatedAt: client.At(c.UpdatedAt), Version: c.Version, Children: []client.Chat{}}
+		CreatedAt: client.At(c.CreatedAt), UpdatedAt: client.At(c.UpdatedAt), Version: c.Version, Damaged: c.Damage, Children: []client.Chat{}}
 	if c.Turn.Asks != nil && c.State.AtRest() {
 		out.Asks = &c.Turn.Asks.Kind
 	}

@@ -22,7 +22,7 @@ func calmKind(k chat.Kind) bool {
 func nextStep(k chat.Kind) string {
 	switch k {
 	case chat.KindContextFull:
-		return "Compact the chat, or choose a model with a larger window."
+		return "Compact the chat. If that does not help, clear its context, edit the message that led to it, or choose a model with a larger window."
 	case chat.KindNoTools:
 		return "Choose another model below, then retry."
 	case chat.KindModelMissing:

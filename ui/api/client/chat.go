@@ -40,6 +40,8 @@ type Chat struct {
 	Asks            *chat.AskingKind `json:"asks"`
 	LastError       *Error           `json:"last_error"`
 	LastTurnSummary string           `json:"last_turn_summary"`
+	// Damaged says what of the Chat was found that cannot be read, so that it does not go on; left out where all that was read is whole.
+	Damaged string `json:"damaged,omitempty"`
 	// DiffStatus is what the workspace's repositories differ from their last commits; left out without one.
 	DiffStatus *chat.DiffStatus `json:"diff_status,omitempty"`
 	HasUnread  bool             `json:"has_unread"`
