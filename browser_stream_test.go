@@ -193,6 +193,15 @@ func TestBrowserLongChat(t *testing.T) {
 	}
 	p.send("first in the queue")
 	p.shows("#log", "The first one is answered.")
+	// A hit is far above what a page holds, on the chat's own page and from another one.
+	for _, from := range []string{at, a.url + "/?start=1"} {
+		p.open(from)
+		p.fill("#nav input[type=search]", "417")
+		p.shows("#hits mark", "417")
+		p.key("Enter", "\r", 13, 0)
+		p.until(`location.hash!==''`)
+		p.until(`(e=>e&&e.textContent.includes('417')&&(r=>r.top>=0&&r.top<innerHeight)(e.getBoundingClientRect()))(document.querySelector(location.hash))`)
+	}
 }
 
 // essay is Markdown of about 2,000 tokens with all that moves: paragraphs, lists, code, a table, headings.

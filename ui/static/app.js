@@ -93,22 +93,34 @@ function scrolled() {
   last = top
   if (top < 2 * box.clientHeight) older()
 }
-let loading = false
-async function older() {
+let loading
+// older asks for what stands before the first message; it resolves to whether something came.
+function older() { return loading ??= before().finally(() => { loading = undefined }) }
+async function before() {
   const button = $('older')?.querySelector('[data-act=older]')
   const first = $('log')?.firstElementChild
-  if (!button || !first || loading) return
-  loading = true
+  if (!button || !first) return false
   const { html } = await post(button.dataset.url, { before: first.id })
-  if (html) {
-    const parts = parse(html)
-    const from = box.scrollHeight - box.scrollTop
-    for (const el of parts.children) if (el.id === 'older') { $('older').replaceWith(el) }
-    $('log').prepend(...parts.children.filter(el => el.id !== 'older' && !$(el.id)))
-    // Anchoring keeps the place when the reader is down the page, not at its very top.
-    if (Math.abs(box.scrollHeight - box.scrollTop - from) > 2) box.scrollTop = box.scrollHeight - from
-  }
-  loading = false
+  if (!html) return false
+  const parts = parse(html)
+  const from = box.scrollHeight - box.scrollTop
+  for (const el of parts.children) if (el.id === 'older') { $('older').replaceWith(el) }
+  $('log').prepend(...parts.children.filter(el => el.id !== 'older' && !$(el.id)))
+  // Anchoring keeps the place when the reader is down the page, not at its very top.
+  if (Math.abs(box.scrollHeight - box.scrollTop - from) > 2) box.scrollTop = box.scrollHeight - from
+  return $('log').firstElementChild !== first
+}
+// An address may name a message that is older than what the page holds: what lies between is fetched, and the page stands at it.
+async function reach() {
+  const id = location.hash.slice(1), [, kind, n] = id.match(/^([gmsx]-)(\d+)$/) || []
+  if (!kind || $(id)) return
+  const beyond = () => +(box.querySelector('#log > [id^="' + kind + '"]')?.id.slice(2) ?? Infinity) > +n
+  if (!beyond()) return
+  opening = false
+  while (!$(id) && beyond() && await older());
+  if (!$(id) || location.hash.slice(1) !== id) return
+  end(false)
+  $(id).scrollIntoView()
 }
 // A page opens at its end, however the heights of what was skipped change in its first frames, unless the reader moves before.
 let opening = false
@@ -123,11 +135,13 @@ function settle(height, same, frames) {
 function watchTranscript() {
   box = $('transcript')
   if (!box) return
-  const wanted = location.hash && document.querySelector(location.hash)
+  const wanted = $(location.hash.slice(1))
   opening = !wanted
   if (opening) down()
   end(near())
   settle(box.scrollHeight, 0, 0)
+  reach()
+  addEventListener('hashchange', reach)
   for (const by of ['wheel', 'touchstart', 'touchmove', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false; acted = performance.now() }, { passive: true, capture: true })
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
