@@ -22,7 +22,8 @@ func (f *found) stop() {
 	*f = found{}
 }
 
-// foundWakes gives the wakes of the Workspace that the page shows now; nil without one.
+// foundWakes gives the wakes of the Workspace that the page shows now; nil without one. With a new one the tab is read once more: what was found
+// before woke nobody.
 func (c *chatReader) foundWakes(ctx context.Context) <-chan struct{} {
 	space := c.chrome.space.ID
 	if space == c.found.space {
@@ -39,7 +40,7 @@ func (c *chatReader) foundWakes(ctx context.Context) <-chan struct{} {
 		c.s.log.DebugContext(ctx, "the context of a chat is not followed", chat.LogChat, c.id, chat.LogError, err)
 		return nil
 	}
-	c.found.Watch = watch
+	c.found.Watch, c.chrome.found = watch, true
 	return watch.C
 }
 

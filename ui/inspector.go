@@ -70,17 +70,20 @@ func (i *inspections) entry(id chat.ID, of inspectedAt, now time.Time, makeOne f
 // inspector is the right column: changed files and processes, of a Workspace in this state.
 func (s *Site) inspector(ctx context.Context, p chat.Principal, v engine.View, space chat.WorkspaceState) view.Inspector {
 	of := inspectedAt{v.Chat.Version, space}
-	return s.shared.inspected.get(v.Chat.ID, of, time.Now(), func() view.Inspector {
+	out := s.shared.inspected.get(v.Chat.ID, of, time.Now(), func() view.Inspector {
 		// The first reader makes it for all, so its leaving must not empty theirs.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectWait)
 		defer cancel()
 		return s.inspect(ctx, p, v, of)
 	})
+	// What is found changes without the Chat or the state of its Workspace.
+	out.Context = s.chatContext(ctx, p, v.Chat)
+	return out
 }
 
 // inspect reads and compares what the right column shows.
 func (s *Site) inspect(ctx context.Context, p chat.Principal, v engine.View, of inspectedAt) view.Inspector {
-	out := view.Inspector{ChatID: string(v.Chat.ID), Version: v.Chat.Version, Context: s.chatContext(ctx, p, v.Chat), Servers: s.mcpOptions(ctx, p, v.Chat.MCPServerIDs, false)}
+	out := view.Inspector{ChatID: string(v.Chat.ID), Version: v.Chat.Version, Servers: s.mcpOptions(ctx, p, v.Chat.MCPServerIDs, false)}
 	if v.Workspace == nil {
 		out.Changes.None = "This chat has no workspace."
 		return out

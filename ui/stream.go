@@ -143,6 +143,12 @@ func (c *chatReader) follow(ctx context.Context, on wakes) error {
 	for {
 		var err error
 		on.found = c.foundWakes(ctx)
+		if c.chrome.found {
+			if err := c.next(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return nil
