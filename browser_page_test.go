@@ -174,6 +174,10 @@ func (c *complaints) listen(ctx context.Context) {
 		case *cdpruntime.EventExceptionThrown:
 			line = "exception " + e.ExceptionDetails.Error()
 		case *log.EventEntryAdded:
+			// Whoever clicks into a field before the first frame of a page is faster than its autofocus; the page can do nothing about that.
+			if strings.HasPrefix(e.Entry.Text, "Autofocus processing was blocked because a document already has a focused element") {
+				return
+			}
 			line = "log " + e.Entry.Text + " " + e.Entry.URL
 		case *network.EventRequestWillBeSent:
 			u, err := url.Parse(e.Request.URL)
