@@ -78,9 +78,6 @@ func calledHere(d *engine.Draft, callID string) bool {
 // draftRow shows a Call while its Step runs.
 func draftRow(call, result *engine.DraftPart, phase chat.Phase) view.Row {
 	row := describeCall(call.ToolName, call.Args)
-	if call.ToolName == chat.SummaryTool {
-		row = view.Row{Kind: view.RowSummary, Target: "earlier messages, for the model"}
-	}
 	switch {
 	case result == nil && phase == chat.PhaseRunningTools:
 		row.State, row.Out = view.RowWaits, "next"

@@ -233,9 +233,6 @@ func (t *transcript) row(p *chat.Part, n int) view.Row {
 	r, done := t.results[p.CallID]
 	row := describeCall(p.ToolName, p.Args)
 	row.N = n
-	if p.ToolName == chat.SummaryTool {
-		row.Kind = view.RowSummary
-	}
 	if o, open := t.open[p.CallID]; open && !done {
 		row.State, row.Out = view.RowWaits, "waits for you"
 		if t.damaged {

@@ -70,6 +70,21 @@ func TestOpenCardStandsAtItsCall(t *testing.T) {
 	}
 }
 
+// A summary that the appliance ordered is told in words; what it was ordered with is nobody's.
+func TestASummaryShowsNoArguments(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		got := entriesOf(&chat.Chat{ID: "c", State: chat.Waiting}, message(1, chat.RoleAssistant, 1, call("a", chat.SummaryTool, `{"source":"automatic","threshold_percent":70}`)),
+			message(2, chat.RoleTool, 1, chat.Part{Type: chat.PartToolResult, CallID: "a", ToolName: chat.SummaryTool, IsError: failed, Result: []byte(`{"error":"It went wrong."}`)}))
+		row, want := got[0].Step.Parts[0].Rows[0], "earlier messages, for the model"
+		if failed {
+			want = "the history was not summarised"
+		}
+		if row.Kind != view.RowSummary || row.Target != want || row.In != "" {
+			t.Errorf("failed %t: %+v", failed, row)
+		}
+	}
+}
+
 func TestPartialSaysWhy(t *testing.T) {
 	for reason, want := range map[string]string{"interrupted": "Interrupted by you; what was written is kept", "error": "The reply broke off here; what was written is kept"} {
 		m := message(2, chat.RoleAssistant, 1, chat.Part{Type: chat.PartText, Text: "half"})

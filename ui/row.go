@@ -61,6 +61,8 @@ func describeCall(tool string, raw json.RawMessage) view.Row {
 		return view.Row{Kind: view.RowSkill, Target: a.Name}
 	case "read_skill_file":
 		return view.Row{Kind: view.RowSkill, Target: a.Name, In: a.Path}
+	case chat.SummaryTool:
+		return view.Row{Kind: view.RowSummary, Target: "earlier messages, for the model"}
 	case "process_output":
 		return view.Row{Kind: view.RowOutput, Target: a.ProcessID}
 	case "ask_user_question":
@@ -221,8 +223,6 @@ func describeResult(r *view.Row, p *chat.Part) {
 		}
 	case view.RowAsk, view.RowPlan:
 		r.Out = "shown to you"
-	case view.RowSummary:
-		r.Target, r.Out = "earlier messages, for the model", ""
 	}
 }
 
