@@ -149,6 +149,12 @@ func TestWorkspacesAreMadeBesideAnAgent(t *testing.T) {
 	if kept, err := os.ReadFile(filepath.Join(y.state, "made", "places.json")); err != nil || strings.Contains(string(kept), a.ID) || !strings.Contains(string(kept), b.ID) {
 		t.Errorf("the agent keeps %s, %v", kept, err)
 	}
+	if code := y.appliance.stop(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if _, found, _ := examined(t, y.launch.data, "--deep"); found["store"].State != "ok" {
+		t.Errorf("the store: %+v", found["store"])
+	}
 }
 
 // TestAModelMakesItsWorkspaceBesideAnAgent: with list_templates and create_workspace, whose setup is confined as the agent says.

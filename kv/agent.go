@@ -104,7 +104,8 @@ func (s *Store) sweepEnrolments(ctx context.Context) (int, error) {
 	return s.deleteKeys(ctx, bEnrolment, keys)
 }
 
-// agents holds Agents against their keys and their Workspaces, both ways.
+// agents holds Agents against their keys and their Workspaces, both ways: each serves the one that it was enrolled with, and those that were
+// made beside it.
 func (c *checker) agents() error {
 	serves := map[chat.AgentID]chat.WorkspaceID{}
 	err := errors.Join(
@@ -129,8 +130,12 @@ func (c *checker) agents() error {
 		if w == nil || w.AgentID == "" {
 			return
 		}
-		if serves[w.AgentID] != w.ID {
-			c.add(bWorkspace, key, "its agent %s serves %q", w.AgentID, serves[w.AgentID])
+		own, there := serves[w.AgentID]
+		if w.MadeBeside() && there {
+			return
+		}
+		if own != w.ID {
+			c.add(bWorkspace, key, "its agent %s serves %q", w.AgentID, own)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestAgents: an Agent and an enrolment are kept and go again, an enrolment of two takers to one; a Workspace whose Agent serves
-// another is damage.
+// another is damage, as is one that was made beside an Agent that is not there.
 func TestAgents(t *testing.T) {
 	s := openTest(t, t.TempDir(), faults{})
 	w := newID[chat.WorkspaceID]()
@@ -25,6 +25,8 @@ func TestAgents(t *testing.T) {
 		}
 		return nil
 	})
+	made := &chat.WorkspaceRecord{ID: newID[chat.WorkspaceID](), Kind: chat.WorkspaceAgent, AgentID: a.ID, Made: chat.Making{TemplateID: "t"}}
+	update(t, s, func(tx *Tx) error { return tx.PutWorkspace(made) })
 	mustBeClean(t, s)
 	if swept, err := s.Sweep(t.Context()); err != nil || swept.Enrolments != 1 {
 		t.Errorf("%+v, %v", swept, err)
@@ -61,4 +63,10 @@ func TestAgents(t *testing.T) {
 		}
 		return tx.PutWorkspace(&chat.WorkspaceRecord{ID: w})
 	})
+	found, err = s.Check(t.Context(), true)
+	if err != nil || len(found) != 1 || !strings.Contains(found[0].String(), "its agent") {
+		t.Errorf("made beside nobody: %v, %v", found, err)
+	}
+	made.AgentID = ""
+	update(t, s, func(tx *Tx) error { return tx.PutWorkspace(made) })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
 	"holdfast/kv"
 )
 
@@ -181,7 +182,7 @@ func (r *Room) Claim(ctx context.Context, in ClaimInput) (chat.AgentRecord, erro
 			if _, err := tx.DeleteAgent(before); err != nil {
 				return err
 			}
-			if err := follow(tx, before, a.ID); err != nil {
+			if err := workspace.Follow(tx, before, a.ID); err != nil {
 				return err
 			}
 		}

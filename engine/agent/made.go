@@ -2,10 +2,8 @@ package agent
 
 import (
 	"context"
-	"errors"
 
 	"holdfast/engine/chat"
-	"holdfast/engine/workspace"
 	"holdfast/kv"
 )
 
@@ -25,22 +23,4 @@ func (r *Room) Made(ctx context.Context, id chat.AgentID) ([]chat.WorkspaceID, e
 		return err
 	})
 	return out, err
-}
-
-// follow hands what was made beside an Agent to the one that takes its place, "" for none: with it go the Templates that make more there.
-func follow(tx *kv.Tx, before, now chat.AgentID) error {
-	all, err := tx.Workspaces()
-	if err != nil {
-		return err
-	}
-	for _, w := range all {
-		if w.MadeBeside() && w.AgentID == before {
-			w.AgentID = now
-			err = errors.Join(err, tx.PutWorkspace(w))
-		}
-	}
-	if now == "" {
-		return err
-	}
-	return errors.Join(err, workspace.Retarget(tx, before, now))
 }

@@ -2,11 +2,11 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
 	"holdfast/kv"
 )
 
@@ -170,9 +170,12 @@ func (r *Room) Revoke(ctx context.Context, _ chat.Principal, in RevokeInput) (Re
 	return Revoked{}, r.touched(err)
 }
 
-// forget removes an Agent from the store and from its Workspace.
+// forget removes an Agent from the store and from its Workspaces.
 func forget(tx *kv.Tx, a *chat.AgentRecord) error {
 	if _, err := tx.DeleteAgent(a.ID); err != nil {
+		return err
+	}
+	if err := workspace.Follow(tx, a.ID, ""); err != nil {
 		return err
 	}
 	w, found, err := tx.Workspace(a.WorkspaceID)
@@ -180,7 +183,7 @@ func forget(tx *kv.Tx, a *chat.AgentRecord) error {
 		return err
 	}
 	w.AgentID = ""
-	return errors.Join(tx.PutWorkspace(w), follow(tx, a.ID, ""))
+	return tx.PutWorkspace(w)
 }
 
 // Record gives an Agent for the link.

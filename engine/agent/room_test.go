@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/workspace"
 	"holdfast/kv"
 	"holdfast/kv/kvtest"
 )
@@ -276,3 +277,61 @@ func TestEnrolRefuses(t *testing.T) {
 		t.Errorf("without a listener: %v", err)
 	}
 }
+
+// made stores a Workspace that was made beside an Agent.
+func (r *rig) made(t *testing.T, beside chat.AgentID) chat.WorkspaceID {
+	t.Helper()
+	id := chat.WorkspaceID("0190a000-0000-7000-8000-0000000000d1")
+	err := r.store.Update(t.Context(), func(tx *kv.Tx) error {
+		return tx.PutWorkspace(&chat.WorkspaceRecord{ID: id, OwnerID: admin.UserID, Name: "quay", Kind: chat.WorkspaceAgent, AgentID: beside, Directory: "/srv/quay",
+			Made: chat.Making{TemplateID: "t"}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestMadeWorkspacesKeepTheStoreWhole: an Agent serves the Workspaces that were made beside it, too, which the store's check does not take for
+// damage; when the Agent goes, by whatever way, they have none.
+func TestMadeWorkspacesKeepTheStoreWhole(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, r *rig, a chat.AgentRecord){
+		"revoked": func(t *testing.T, r *rig, a chat.AgentRecord) {
+			if _, err := r.Revoke(t.Context(), admin, RevokeInput{ID: a.ID}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"revoked, when its own workspace had gone with a person": func(t *testing.T, r *rig, a chat.AgentRecord) {
+			if err := r.store.Update(t.Context(), func(tx *kv.Tx) error { _, err := tx.DeleteWorkspace(a.WorkspaceID); return err }); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Revoke(t.Context(), admin, RevokeInput{ID: a.ID}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"its own workspace deleted": func(t *testing.T, r *rig, a chat.AgentRecord) {
+			spaces := workspace.New(r.store, nowhere{}, func() time.Time { return r.clock })
+			if _, err := spaces.Delete(t.Context(), admin, workspace.DeleteInput{ID: a.WorkspaceID}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			a := r.claim(t, r.enrol(t, EnrolInput{Name: "shop"}).Token)
+			id := r.made(t, a.ID)
+			if found, err := r.store.Check(t.Context(), true); err != nil || len(found) != 0 {
+				t.Errorf("%v, %v", found, err)
+			}
+			end(t, r, a)
+			if w, found, err := r.Of(t.Context(), id); err != nil || !found || w.AgentID != "" {
+				t.Errorf("%+v, %v, %v", w, found, err)
+			}
+		})
+	}
+}
+
+// nowhere has nothing to stop.
+type nowhere struct{ chat.Workspaces }
+
+func (nowhere) Stop(context.Context, chat.WorkspaceID) error { return nil }

@@ -18,7 +18,8 @@ func hands(program string, words Simple) string {
 	case "go":
 		for _, w := range words[1:] {
 			name, _, _ := strings.Cut(strings.TrimLeft(w.Text, "-"), "=")
-			if strings.HasPrefix(w.Text, "-") && (name == "exec" || name == "toolexec" || name == "vettool") {
+			// The linker takes another one by words of its own, which stand inside one of go's.
+			if strings.HasPrefix(w.Text, "-") && (name == "exec" || name == "toolexec" || name == "vettool") || strings.Contains(w.Text, "-extld") {
 				return "go may run other programs"
 			}
 		}
@@ -31,8 +32,9 @@ func hands(program string, words Simple) string {
 // Of git: options before its command that bring configuration or another repository along, commands that run what they are told, and options,
 // each also when cut short, that name a program or a file to write.
 var (
-	gitAlong   = []string{"-c", "-C", "--config-env", "--exec-path", "--git-dir", "--work-tree", "--namespace", "--super-prefix"}
-	gitRuns    = []string{"difftool", "mergetool", "filter-branch", "config", "send-email", "instaweb", "daemon", "shell", "upload-pack", "receive-pack", "remote-ext"}
+	gitAlong = []string{"-c", "-C", "--config-env", "--exec-path", "--git-dir", "--work-tree", "--namespace", "--super-prefix"}
+	gitRuns  = []string{"difftool", "mergetool", "filter-branch", "config", "send-email", "instaweb", "daemon", "shell", "upload-pack", "receive-pack", "remote-ext", "merge-index", "submodule--helper",
+		"bisect--helper", "web--browse", "hook", "for-each-repo", "maintenance"}
 	gitNames   = []string{"--upload-pack", "--receive-pack", "--exec", "--extcmd", "--open-files-in-pager", "--output", "--output-directory", "--template", "--config"}
 	gitLetters = map[string]string{"rebase": "x", "grep": "O", "clone": "uc", "archive": "o", "format-patch": "o"}
 )
@@ -59,7 +61,7 @@ func gitHands(words Simple) string {
 	}
 	for _, w := range words[1:] {
 		name, _, _ := strings.Cut(w.Text, "=")
-		long := len(name) > 3 && slices.ContainsFunc(gitNames, func(option string) bool { return strings.HasPrefix(option, name) })
+		long := len(name) > 2 && slices.ContainsFunc(gitNames, func(option string) bool { return strings.HasPrefix(option, name) })
 		short := len(name) > 1 && name[0] == '-' && name[1] != '-' && strings.ContainsAny(name[1:], gitLetters[verb])
 		if long && strings.HasPrefix(name, "--") || short || strings.HasPrefix(w.Text, "ext::") {
 			return gitWhy

@@ -123,6 +123,10 @@ func (r *Room) refreshed(ctx context.Context, s chat.MCPServer, user chat.UserID
 		// This Turn has it; the next one asks again.
 		r.o.Log.Warn("a renewed sign-in could not be stored", chat.LogServer, s.Slug, chat.LogError, err)
 	}
+	if next.Access == not {
+		// The authorisation server has nothing better than what was refused.
+		return token{}, r.signedOut(ctx, s, user, next)
+	}
 	return next, nil
 }
 

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -55,4 +56,22 @@ func (r *Room) Beside(ctx context.Context, p chat.Principal, _ BesideInput) (map
 		out[id] = b
 	}
 	return out, err
+}
+
+// Follow hands what was made beside an Agent to the one that takes its place, "" for none: with it go the Templates that make more there.
+func Follow(tx *kv.Tx, before, now chat.AgentID) error {
+	all, err := tx.Workspaces()
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.MadeBeside() && w.AgentID == before {
+			w.AgentID = now
+			err = errors.Join(err, tx.PutWorkspace(w))
+		}
+	}
+	if now == "" {
+		return err
+	}
+	return errors.Join(err, Retarget(tx, before, now))
 }

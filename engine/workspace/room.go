@@ -278,6 +278,9 @@ func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
 		if _, err := tx.DeleteAgent(agent); err != nil {
 			return "", err
 		}
+		if err := Follow(tx, agent, ""); err != nil {
+			return "", err
+		}
 	}
 	if err := tx.DeleteEnrolments(id); err != nil {
 		return "", err

@@ -172,10 +172,13 @@ func TestASignInThatTheServerRefuses(t *testing.T) {
 		refresh string
 		good    string
 		stays   bool
+		// same: the authority gives the same token again.
+		same bool
 	}{
-		"one renewal helps":            {`,"refresh_token":"refresh-secret"`, "Bearer access-2-secret", true},
-		"the renewed one is no better": {`,"refresh_token":"refresh-secret"`, "Bearer none", false},
-		"there is nothing to renew":    {"", "Bearer none", false},
+		"one renewal helps":            {`,"refresh_token":"refresh-secret"`, "Bearer access-2-secret", true, false},
+		"the renewed one is no better": {`,"refresh_token":"refresh-secret"`, "Bearer none", false, false},
+		"it is the same once more":     {`,"refresh_token":"refresh-secret"`, "Bearer none", false, true},
+		"there is nothing to renew":    {"", "Bearer none", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,7 +189,11 @@ func TestASignInThatTheServerRefuses(t *testing.T) {
 				defer mu.Unlock()
 				asked++
 				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"access_token":"access-%d-secret","token_type":"bearer"%s}`, asked, c.refresh)
+				number := asked
+				if c.same {
+					number = 1
+				}
+				fmt.Fprintf(w, `{"access_token":"access-%d-secret","token_type":"bearer"%s}`, number, c.refresh)
 			}))
 			front := server.NewStreamableHTTPServer(library())
 			a := apitest.Start(t, apitest.Options{Answer: calls, MCP: mcp.SourceOptions{Keep: time.Nanosecond}})
