@@ -46,6 +46,8 @@ type Spaces struct {
 	o   SpacesOptions
 	mux *http.ServeMux
 
+	// keeping has room for one: whoever is in it may change records, which are then what the file has. It is taken before mu.
+	keeping chan struct{}
 	// mu guards the rest; nothing waits under it.
 	mu      sync.Mutex
 	records map[chat.WorkspaceID]chat.WorkspaceRecord
@@ -65,7 +67,7 @@ var _ http.Handler = (*Spaces)(nil)
 
 // NewSpaces reads which Workspaces there are.
 func NewSpaces(o SpacesOptions) (*Spaces, error) {
-	s := &Spaces{o: o, mux: http.NewServeMux(), records: map[chat.WorkspaceID]chat.WorkspaceRecord{}, apis: map[chat.WorkspaceID]*API{},
+	s := &Spaces{o: o, mux: http.NewServeMux(), keeping: make(chan struct{}, 1), records: map[chat.WorkspaceID]chat.WorkspaceRecord{}, apis: map[chat.WorkspaceID]*API{},
 		making: map[chat.WorkspaceID]*making{}, changed: make(chan struct{}), touched: map[chan chat.WorkspaceID]struct{}{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	text, err := os.ReadFile(o.Keep)
@@ -127,9 +129,13 @@ func (s *Spaces) record(id chat.WorkspaceID) (chat.WorkspaceRecord, error) {
 	defer s.mu.Unlock()
 	rec, known := s.records[id]
 	if !known {
-		return rec, &chat.Error{Kind: chat.KindNotFound, Message: "The agent does not know this workspace.", Detail: "It was made beside another agent, or its state there is gone."}
+		return rec, unknownSpace()
 	}
 	return rec, nil
+}
+
+func unknownSpace() error {
+	return &chat.Error{Kind: chat.KindNotFound, Message: "The agent does not know this workspace.", Detail: "It was made beside another agent, or its state there is gone."}
 }
 
 // api gives what serves a Workspace; one that was stopped begins to live again.
@@ -145,8 +151,7 @@ func (s *Spaces) api(ctx context.Context, id chat.WorkspaceID) (*API, error) {
 		return nil, err
 	}
 	if rec.State != chat.WorkspaceRunning {
-		rec.State = chat.WorkspaceRunning
-		if err := s.put(rec); err != nil {
+		if rec, err = s.change(id, func(r *chat.WorkspaceRecord) { r.State = chat.WorkspaceRunning }); err != nil {
 			return nil, err
 		}
 	}
@@ -161,6 +166,10 @@ func (s *Spaces) api(ctx context.Context, id chat.WorkspaceID) (*API, error) {
 	defer s.mu.Unlock()
 	if had := s.apis[id]; had != nil {
 		return had, nil
+	}
+	if s.records[id].State != chat.WorkspaceRunning {
+		// It was stopped, or forgotten, meanwhile; the next call looks again.
+		return api, nil
 	}
 	s.apis[id] = api
 	s.bump()
@@ -221,8 +230,7 @@ func (s *Spaces) hold(ctx context.Context, id chat.WorkspaceID, p chat.Profile) 
 	if err != nil || rec.Sandbox == p {
 		return err
 	}
-	rec.Sandbox = p
-	if err := s.put(rec); err != nil {
+	if rec, err = s.change(id, func(r *chat.WorkspaceRecord) { r.Sandbox = p }); err != nil {
 		return err
 	}
 	_, err = s.open(ctx, rec)
@@ -232,23 +240,40 @@ func (s *Spaces) hold(ctx context.Context, id chat.WorkspaceID, p chat.Profile) 
 	return err
 }
 
-// put stores a record.
-func (s *Spaces) put(rec chat.WorkspaceRecord) error {
+// keep lets f change what there is, and writes that before it counts: what cannot be written stays as it was.
+func (s *Spaces) keep(f func(map[chat.WorkspaceID]chat.WorkspaceRecord) error) error {
+	s.keeping <- struct{}{}
+	defer func() { <-s.keeping }()
 	s.mu.Lock()
-	s.records[rec.ID] = rec
-	all := s.sorted()
+	next := maps.Clone(s.records)
 	s.mu.Unlock()
-	return s.write(all)
+	if err := f(next); err != nil {
+		return err
+	}
+	if err := s.write(sorted(next)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records = next
+	return nil
 }
 
-// sorted needs mu.
-func (s *Spaces) sorted() []chat.WorkspaceRecord {
-	all := make([]chat.WorkspaceRecord, 0, len(s.records))
-	for _, rec := range s.records {
-		all = append(all, rec)
-	}
-	slices.SortFunc(all, func(a, b chat.WorkspaceRecord) int { return strings.Compare(string(a.ID), string(b.ID)) })
-	return all
+// change changes the record of a Workspace, unless it was forgotten meanwhile.
+func (s *Spaces) change(id chat.WorkspaceID, f func(*chat.WorkspaceRecord)) (rec chat.WorkspaceRecord, err error) {
+	return rec, s.keep(func(all map[chat.WorkspaceID]chat.WorkspaceRecord) error {
+		var known bool
+		if rec, known = all[id]; !known {
+			return unknownSpace()
+		}
+		f(&rec)
+		all[id] = rec
+		return nil
+	})
+}
+
+func sorted(records map[chat.WorkspaceID]chat.WorkspaceRecord) []chat.WorkspaceRecord {
+	return slices.SortedFunc(maps.Values(records), func(a, b chat.WorkspaceRecord) int { return strings.Compare(string(a.ID), string(b.ID)) })
 }
 
 // write replaces the file as a whole.
@@ -289,7 +314,7 @@ func (s *Spaces) Push(ctx context.Context, to *Pusher) {
 	sending := map[chat.WorkspaceID]*wctx.Manager{}
 	for ctx.Err() == nil {
 		s.mu.Lock()
-		changed, all := s.changed, s.sorted()
+		changed, all := s.changed, sorted(s.records)
 		s.mu.Unlock()
 		for _, rec := range all {
 			if rec.State == chat.WorkspaceStopped {
@@ -318,9 +343,11 @@ func (s *Spaces) Push(ctx context.Context, to *Pusher) {
 	}
 }
 
-// Close ends what is being made, and waits for it.
+// Close ends what is being made, and waits for it; nothing more is made then.
 func (s *Spaces) Close() {
+	s.mu.Lock()
 	s.cancel()
+	s.mu.Unlock()
 	s.running.Wait()
 }
 

@@ -3,8 +3,10 @@ package link
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -80,20 +82,39 @@ func (s *Spaces) make(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p.status, p.problem)
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, made := s.records[id]; !made && s.making[id].idle() {
-		if len(s.records)+len(s.making) >= maxSpaces {
-			refuse(w, http.StatusTooManyRequests, problem{Kind: "limit", Message: "There are too many workspaces beside this agent; delete some first."})
-			return
-		}
-		m := &making{changed: make(chan struct{})}
-		s.making[id] = m
-		rec := chat.WorkspaceRecord{ID: id, Name: in.Name, Kind: chat.WorkspaceLocal, Sandbox: in.Sandbox, State: chat.WorkspaceRunning,
-			Made: chat.Making{Kind: in.Kind, Source: in.Source, Parent: in.Parent, Branch: in.Branch, Variables: in.Variables}}
-		s.running.Go(func() { m.end(s.build(s.ctx, rec, m.add)) })
+	rec := chat.WorkspaceRecord{ID: id, Name: in.Name, Kind: chat.WorkspaceLocal, Sandbox: in.Sandbox, State: chat.WorkspaceRunning,
+		Made: chat.Making{Kind: in.Kind, Source: in.Source, Parent: in.Parent, Branch: in.Branch, Variables: in.Variables}}
+	if refused := s.begin(rec); refused != nil {
+		refuse(w, statusOf[refused.Kind], *refused)
+		return
 	}
 	writeJSON(w, http.StatusOK, struct{}{})
+}
+
+// begin makes a Workspace beside who asks, unless it is there or being made.
+func (s *Spaces) begin(rec chat.WorkspaceRecord) *problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return &problem{Kind: "stopping", Message: "The agent is stopping."}
+	}
+	if _, made := s.records[rec.ID]; made || !s.making[rec.ID].idle() {
+		return nil
+	}
+	if len(s.idsLocked()) >= maxSpaces {
+		return &problem{Kind: "limit", Message: "There are too many workspaces beside this agent; delete some first."}
+	}
+	m := &making{changed: make(chan struct{})}
+	s.making[rec.ID] = m
+	s.running.Go(func() { m.end(s.build(s.ctx, rec, m.add)) })
+	return nil
+}
+
+// idsLocked are those of all that were made, are being made, or could not be. It needs mu.
+func (s *Spaces) idsLocked() []chat.WorkspaceID {
+	all := slices.AppendSeq(slices.AppendSeq([]chat.WorkspaceID{}, maps.Keys(s.records)), maps.Keys(s.making))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // idle: nothing is being made.
@@ -121,7 +142,11 @@ func (s *Spaces) build(ctx context.Context, rec chat.WorkspaceRecord, log func(s
 	if _, err := s.open(ctx, rec); err != nil {
 		return chat.Made{}, err
 	}
-	if err := s.put(rec); err != nil {
+	err = s.keep(func(all map[chat.WorkspaceID]chat.WorkspaceRecord) error {
+		all[rec.ID] = rec
+		return nil
+	})
+	if err != nil {
 		return chat.Made{}, err
 	}
 	_, err = s.api(ctx, rec.ID)
@@ -142,7 +167,7 @@ func (s *Spaces) checkApart(ctx context.Context, rec chat.WorkspaceRecord) error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := append(s.sorted(), chat.WorkspaceRecord{Name: "the agent's own", Directory: s.o.Dir})
+	all := append(sorted(s.records), chat.WorkspaceRecord{Name: "the agent's own", Directory: s.o.Dir})
 	for i, other := range all {
 		own := i == len(all)-1
 		if shares && real == other.Directory && !own {
@@ -203,15 +228,15 @@ func (s *Spaces) tellMaking(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list gives the Workspaces that were made here.
+// list gives the Workspaces that were made here, or were to be.
 func (s *Spaces) list(w http.ResponseWriter, r *http.Request) {
 	if !readQuery(r).ok(w) {
 		return
 	}
 	s.mu.Lock()
-	all := s.sorted()
+	all := s.idsLocked()
 	s.mu.Unlock()
-	writeJSON(w, http.StatusOK, each(all, func(rec chat.WorkspaceRecord) chat.WorkspaceID { return rec.ID }))
+	writeJSON(w, http.StatusOK, all)
 }
 
 // stop ends all that runs in a Workspace; the next call lets it live again.
@@ -224,18 +249,17 @@ func (s *Spaces) stop(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Spaces) end(ctx context.Context, id chat.WorkspaceID) error {
-	rec, err := s.record(id)
+	_, err := s.change(id, func(r *chat.WorkspaceRecord) { r.State = chat.WorkspaceStopped })
 	var unknown *chat.Error
 	if errors.As(err, &unknown) && unknown.Kind == chat.KindNotFound {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	delete(s.apis, id)
 	s.mu.Unlock()
-	rec.State = chat.WorkspaceStopped
-	if err := s.put(rec); err != nil {
-		return err
-	}
 	return s.o.Places.Stop(ctx, id)
 }
 
@@ -258,16 +282,19 @@ func (s *Spaces) forget(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.mu.Lock()
-	delete(s.records, id)
-	delete(s.making, id)
-	all := s.sorted()
-	s.bump()
-	s.mu.Unlock()
-	if err := s.write(all); err != nil {
+	err = s.keep(func(all map[chat.WorkspaceID]chat.WorkspaceRecord) error {
+		delete(all, id)
+		return nil
+	})
+	if err != nil {
 		refuseError(w, err)
 		return
 	}
+	s.mu.Lock()
+	delete(s.apis, id)
+	delete(s.making, id)
+	s.bump()
+	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, struct{}{})
 }
 

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -230,6 +231,63 @@ func (m *slowMaker) Make(ctx context.Context, rec chat.WorkspaceRecord, log func
 	<-m.goes
 	defer log("it ends\n")
 	return m.Maker.Make(ctx, rec, log)
+}
+
+// TestManyAreMadeAtOnce: the file that the next run of the Agent reads has all of them, whichever was written last.
+func TestManyAreMadeAtOnce(t *testing.T) {
+	o := newOffice(t, quick())
+	var ids []chat.WorkspaceID
+	for n := range 24 {
+		ids = append(ids, chat.WorkspaceID(fmt.Sprint("m", n)))
+	}
+	s := newShore(t, o, nil, ids...)
+	var making sync.WaitGroup
+	for _, id := range ids {
+		dir := filepath.Join(s.root, string(id))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		making.Go(func() {
+			if _, err := o.appliance.Make(t.Context(), s.record(id, chat.TemplateDirectory, dir), func(string) {}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	making.Wait()
+	again, err := NewSpaces(s.spaces.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.records) != len(ids) {
+		t.Errorf("the next run knows %d of %d", len(again.records), len(ids))
+	}
+}
+
+// TestHowManyAreMade: what was made counts once, what is being made and what could not be count too, and nothing is begun after the end.
+func TestHowManyAreMade(t *testing.T) {
+	o := newOffice(t, quick())
+	s := newShore(t, o, nil).spaces
+	s.mu.Lock()
+	for n := range maxSpaces - 1 {
+		id := chat.WorkspaceID(fmt.Sprint("m", n))
+		s.making[id] = &making{changed: make(chan struct{}), done: true}
+		if n%2 == 0 {
+			s.records[id] = chat.WorkspaceRecord{ID: id, State: chat.WorkspaceStopped}
+		}
+	}
+	s.mu.Unlock()
+	last := chat.WorkspaceRecord{ID: "last", Made: chat.Making{Kind: chat.TemplateDirectory, Source: "/nowhere"}}
+	if refused := s.begin(last); refused != nil {
+		t.Errorf("the last one: %+v", refused)
+	}
+	last.ID = "more"
+	if refused := s.begin(last); refused == nil || refused.Kind != "limit" {
+		t.Errorf("one more: %+v", refused)
+	}
+	s.Close()
+	if refused := s.begin(last); refused == nil || refused.Kind != "stopping" {
+		t.Errorf("after the end: %+v", refused)
+	}
 }
 
 // TestAnOlderAgentMakesNothing: one without the capability keeps its own workspace, and says why it has no others.
