@@ -36,7 +36,7 @@ type doctor struct {
 type doctorParts struct {
 	server    chat.ModelServer
 	store     *kv.Store
-	started   time.Time
+	started   moment
 	agents    *agent.Room
 	outbound  *outbound.Room
 	audit     *audit.Room

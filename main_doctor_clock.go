@@ -19,13 +19,26 @@ const (
 // madeIn is a year in which this version was not there yet: a clock that is in it is wrong.
 const madeIn = 2025
 
+// moment is a time by the machine's clock, and by one that nobody sets and that goes on while the machine sleeps; 0 where there is none.
+type moment struct {
+	wall time.Time
+	boot time.Duration
+}
+
+// setUntil is how far the machine's clock was set in between: what the two do not agree on.
+func (m moment) setUntil(now moment) time.Duration {
+	if m.boot == 0 || now.boot == 0 {
+		return 0
+	}
+	return now.wall.Round(0).Sub(m.wall.Round(0)) - (now.boot - m.boot)
+}
+
 // clock holds the machine's clock against what is stored and against itself.
 func (d doctor) clock(ctx context.Context) health.Line {
 	now := time.Now()
 	newest, set := d.newest, time.Duration(0)
 	if d.running != nil {
-		// What was set since the start shows between the two clocks of the process.
-		set = now.Round(0).Sub(d.running.started.Round(0)) - now.Sub(d.running.started)
+		set = d.running.started.setUntil(moment{now, sinceBoot()})
 		ctx, cancel := context.WithTimeout(ctx, clockTime)
 		defer cancel()
 		err := d.running.store.View(ctx, func(tx *kv.Tx) (err error) {

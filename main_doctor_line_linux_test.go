@@ -154,3 +154,21 @@ func TestClockAndCertificateLines(t *testing.T) {
 		t.Errorf("odd: %+v", l)
 	}
 }
+
+// TestASleepSetsNoClock: a machine that slept has not had its clock set.
+func TestASleepSetsNoClock(t *testing.T) {
+	start := moment{time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), time.Hour}
+	for name, c := range map[string]struct {
+		wall, boot, set time.Duration
+	}{"awake": {time.Minute, time.Minute, 0}, "asleep for a night": {8 * time.Hour, 8 * time.Hour, 0}, "set ahead": {time.Hour, time.Minute, 59 * time.Minute}, "set back": {-time.Hour, time.Minute, -61 * time.Minute}} {
+		if set := start.setUntil(moment{start.wall.Add(c.wall), start.boot + c.boot}); set != c.set {
+			t.Errorf("%s: set by %s", name, set)
+		}
+	}
+	if set := (moment{wall: start.wall}).setUntil(moment{wall: start.wall.Add(time.Hour)}); set != 0 {
+		t.Errorf("without the other clock it was set by %s", set)
+	}
+	if sinceBoot() <= 0 {
+		t.Error("there is no other clock")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -123,4 +124,13 @@ func landlockLine() health.Line {
 		l.Found = fmt.Sprintf("version %d", abi)
 	}
 	return l
+}
+
+// sinceBoot is how long the machine is up, asleep or not: the clock of a process stands still while it sleeps.
+func sinceBoot() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }

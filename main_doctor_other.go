@@ -2,7 +2,11 @@
 
 package main
 
-import "holdfast/engine/health"
+import (
+	"time"
+
+	"holdfast/engine/health"
+)
 
 // machineLines says that nobody looked at the limits of this system.
 func machineLines() []health.Line {
@@ -20,3 +24,6 @@ func landlockLine() health.Line { return unseen("Landlock") }
 func cards() []card { return nil }
 
 func listensBeyond(uint16) bool { return false }
+
+// sinceBoot is not known.
+func sinceBoot() time.Duration { return 0 }

@@ -63,7 +63,7 @@ type outside struct {
 // doctor is the room of health, which looks at the rest of the house, too.
 func (r rooms) doctor(o serveOptions, address string) *health.Room {
 	room := health.New(r.store)
-	parts := doctorParts{server: o.live.server, store: r.store, started: time.Now(), agents: r.agents, outbound: r.outside.outbound, audit: audit.New(r.store, o.live.log), addresses: []string{address}}
+	parts := doctorParts{server: o.live.server, store: r.store, started: moment{time.Now(), sinceBoot()}, agents: r.agents, outbound: r.outside.outbound, audit: audit.New(r.store, o.live.log), addresses: []string{address}}
 	room.Look(doctor{data: o.data, running: &parts}.look)
 	room.Pack(packer{data: o.data, settings: o.live.all, kept: o.log.tail, metrics: r.metrics, hidden: r.hidden}.pack)
 	return room
