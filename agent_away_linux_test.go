@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -55,6 +56,38 @@ func TestPeopleDoNotWaitForAnAgentThatIsAway(t *testing.T) {
 	y.must(http.MethodDelete, "/api/v1/workspaces/"+clone.ID, nil, nil)
 	if took := time.Since(killed); took > 50*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// TestPeopleDoNotWaitForAnAgentThatHangs: one that says nothing any more while its link is up is as good as away, for people; when it goes on,
+// it is there again.
+func TestPeopleDoNotWaitForAnAgentThatHangs(t *testing.T) {
+	y := openQuay(t, worker(t))
+	var own struct {
+		Workspaces []madeSpace `json:"workspaces"`
+	}
+	y.must(http.MethodGet, "/api/v1/workspaces", nil, &own)
+	at := "/api/v1/workspaces/" + own.Workspaces[0].ID + "/context/resync"
+	y.must(http.MethodPost, at, nil, nil)
+	signal := func(s syscall.Signal) {
+		if err := y.far.cmd.Process.Signal(s); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	for n, says := range []string{"does not answer", "nreachable"} {
+		if status, raw := y.raw(http.MethodPost, at, nil); status != http.StatusBadGateway || !strings.Contains(string(raw), says) {
+			t.Errorf("ask %d: %d %.500s", n, status, raw)
+		}
+	}
+	signal(syscall.SIGCONT)
+	status, raw := 0, []byte(nil)
+	for late := time.Now().Add(time.Minute); status != http.StatusOK && time.Now().Before(late); <-time.After(10 * time.Millisecond) {
+		status, raw = y.raw(http.MethodPost, at, nil)
+	}
+	if status != http.StatusOK {
+		t.Errorf("when it goes on: %d %.500s", status, raw)
 	}
 }
 

@@ -75,9 +75,12 @@ func (l *line) ask(ctx context.Context, needs string, c call) (*reply, error) {
 				return nil, err
 			}
 		}
-		got, err := over.send(ctx, c)
+		got, err := l.sendFor(ctx, over, c)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if mute := new(away); errors.As(err, &mute) {
+			return nil, err
 		}
 		if err == nil && l.isCurrent(over) {
 			return got, nil

@@ -24,10 +24,15 @@ type away struct {
 	since time.Duration
 	// asked: a person did, who can do something about it.
 	asked bool
+	// mute: its link is up.
+	mute bool
 }
 
 // Error says for how long, and to a person what helps.
 func (e *away) Error() string {
+	if e.mute {
+		return "The workspace is unreachable: its agent does not answer. Look on its machine whether it hangs, or try again."
+	}
 	text := fmt.Sprintf("The workspace is unreachable: its agent has been away for %s.", e.since.Round(time.Second))
 	if e.asked {
 		text += " Start the agent beside its files, or try again when it is back."

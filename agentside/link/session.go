@@ -36,8 +36,9 @@ type session struct {
 	mux    *yamux.Session
 	client *http.Client
 	log    *slog.Logger
-	// left is how much is still taken of the other side.
+	// left is how much is still taken of the other side, mute what it was when that fell mute.
 	left *atomic.Int64
+	mute atomic.Int64
 	// served is the server of the other side's requests, nil until serve.
 	served  *http.Server
 	serving sync.WaitGroup
@@ -63,6 +64,7 @@ func newSession(ws *websocket.Conn, accepts bool, t Times, log *slog.Logger) (*s
 		return nil, errors.Join(err, conn.Close())
 	}
 	s := &session{mux: mux, log: log, left: conn.left}
+	s.mute.Store(-1)
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return mux.Open() }},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
