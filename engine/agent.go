@@ -128,7 +128,7 @@ func (e *Engine) putNew(tx *kv.Tx, c *chat.Chat, systemPrompt string, content []
 		return no.AsError()
 	}
 	now := e.now().UTC()
-	c.State, c.Version, c.CreatedAt, c.UpdatedAt, c.RunnableSince = m.To, 1, now, now, now
+	c.State, c.Version, c.CreatedAt, c.UpdatedAt, c.RunnableSince = m.To, 1, now, now, e.runner.seats.line.now()
 	if err := systemMessages(tx, c, systemPrompt); err != nil {
 		return err
 	}

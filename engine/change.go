@@ -231,7 +231,7 @@ func (e *Engine) write(tx *kv.Tx, c *chat.Chat, m chat.Move, x change) error {
 			return err
 		}
 	}
-	applyMove(c, m, was, now)
+	applyMove(c, m, was, e.runner.seats.line.now())
 	if was.Leased() && !c.State.Leased() {
 		if err := workspace.Use(tx, c.WorkspaceID, now); err != nil {
 			return err
@@ -255,8 +255,8 @@ func abandons(m chat.Move, was chat.State) bool {
 	return m.To.AtRest() && (was == chat.Pending || was == chat.Interrupting)
 }
 
-// applyMove sets the fields of the record that a Move alone decides.
-func applyMove(c *chat.Chat, m chat.Move, was chat.State, now time.Time) {
+// applyMove sets the fields of the record that a Move alone decides; since is the present in the line of those that wait for their turn.
+func applyMove(c *chat.Chat, m chat.Move, was chat.State, since time.Time) {
 	c.State, c.Archived, c.RestReason = m.To, m.Archived, m.Rest
 	if m.Effects.Has(chat.ClearError) {
 		c.LastError = nil
@@ -279,7 +279,7 @@ func applyMove(c *chat.Chat, m chat.Move, was chat.State, now time.Time) {
 	if c.State != chat.Pending {
 		c.RunnableSince = time.Time{}
 	} else if was != chat.Pending {
-		c.RunnableSince = now
+		c.RunnableSince = since
 	}
 	if c.State == chat.Pending || c.State == chat.Running {
 		c.RestReason = ""
@@ -438,14 +438,14 @@ func (e *Engine) answerLate(tx *kv.Tx, c *chat.Chat, now time.Time) error {
 // after does what follows a commit, in this order: publish, wake readers, cancel or wake the runner, tell whom it may concern.
 func (e *Engine) after(out changed, appended []*chat.Message) {
 	c, m := out.chat, out.move
-	e.meters.moved(out, e.now())
+	e.meters.moved(out, e.runner.seats.line.now())
 	e.histories.add(c, appended)
 	e.feed.moved(c, appended)
 	if c.ParentID != "" {
 		e.feed.changed(c.ParentID)
 	}
 	e.feed.touchOwner(c.OwnerID, c.ID)
-	e.deadlines.note(c)
+	e.deadlines.note(c, e.now())
 	e.meet(c)
 	e.noteDiff(out)
 	e.ports.committed(c.ID)

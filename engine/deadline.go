@@ -15,40 +15,58 @@ var noTime time.Time
 
 // deadlines remembers when the client-run Calls of which Chat are late. The record has the truth; this is where the loop looks.
 type deadlines struct {
-	mu sync.Mutex // guards at
-	at map[chat.ID]time.Time
+	mu sync.Mutex // guards of
+	of map[chat.ID]due
+}
+
+// due is a deadline: as the Chat's record says it, and when that is whatever the machine's clock is set to meanwhile.
+type due struct {
+	stored, at time.Time
 }
 
 // note takes over what a Chat's record says.
-func (d *deadlines) note(c *chat.Chat) {
+func (d *deadlines) note(c *chat.Chat, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if c.State != chat.RequiresAction || c.ActionDeadline.IsZero() {
-		delete(d.at, c.ID)
+		delete(d.of, c.ID)
 		return
 	}
-	if d.at == nil {
-		d.at = map[chat.ID]time.Time{}
+	if d.of == nil {
+		d.of = map[chat.ID]due{}
 	}
-	d.at[c.ID] = c.ActionDeadline
+	if !d.of[c.ID].stored.Equal(c.ActionDeadline) {
+		d.of[c.ID] = due{c.ActionDeadline, time.Now().Add(timeLeft(c, now))}
+	}
+}
+
+// timeLeft is never more than the program was given, also where the clock was set back since.
+func timeLeft(c *chat.Chat, now time.Time) time.Duration {
+	left := c.ActionDeadline.Sub(now)
+	for _, o := range c.Outstanding {
+		if o.Kind == chat.OutstandingClient {
+			left = min(left, c.ActionDeadline.Sub(o.AskedAt))
+		}
+	}
+	return left
 }
 
 // passed takes the Chats out whose deadline is over.
-func (d *deadlines) passed(now time.Time) []chat.ID {
+func (d *deadlines) passed() map[chat.ID]due {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []chat.ID
-	for id, at := range d.at {
-		if !now.Before(at) {
-			out = append(out, id)
-			delete(d.at, id)
+	out := map[chat.ID]due{}
+	for id, one := range d.of {
+		if !time.Now().Before(one.at) {
+			out[id] = one
+			delete(d.of, id)
 		}
 	}
 	return out
 }
 
-// noteDeadlines reads the deadlines that an earlier process has set.
-func (e *Engine) noteDeadlines(ctx context.Context) error {
+// noteActive reads the deadlines that an earlier process has set, and since when Chats wait for their turn.
+func (e *Engine) noteActive(ctx context.Context) error {
 	return e.store.View(ctx, func(tx *kv.Tx) error {
 		ids, err := tx.ActiveChats()
 		if err != nil {
@@ -56,11 +74,15 @@ func (e *Engine) noteDeadlines(ctx context.Context) error {
 		}
 		for _, id := range ids {
 			c, found, err := tx.Chat(id)
+			if errors.Is(err, kv.ErrDamaged) {
+				continue
+			}
 			if err != nil {
 				return err
 			}
 			if found {
-				e.deadlines.note(c)
+				e.deadlines.note(c, e.now())
+				e.runner.seats.line.behind(c.RunnableSince)
 			}
 		}
 		return nil
@@ -70,10 +92,10 @@ func (e *Engine) noteDeadlines(ctx context.Context) error {
 // endLate answers the client-run Calls whose deadline is over.
 func (e *Engine) endLate(ctx context.Context) error {
 	var failed error
-	for _, id := range e.deadlines.passed(e.now()) {
+	for id, late := range e.deadlines.passed() {
 		out, err := e.change(ctx, change{chat: id,
 			event: func(_ *kv.Tx, c *chat.Chat) (chat.Event, error) {
-				if !c.Late(e.now()) {
+				if c.State != chat.RequiresAction || !c.ActionDeadline.Equal(late.stored) {
 					return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "Nothing is late."}
 				}
 				return chat.Event{Kind: chat.Deadline, OpenCards: c.OpenCards()}, nil
@@ -92,7 +114,7 @@ func (e *Engine) endLate(ctx context.Context) error {
 		}
 		if err != nil {
 			failed = errors.Join(failed, err)
-			e.deadlines.again(id, e.now())
+			e.deadlines.again(id, late)
 			continue
 		}
 		if out.move.Effects.Has(chat.SetError) {
@@ -103,13 +125,13 @@ func (e *Engine) endLate(ctx context.Context) error {
 }
 
 // again lets the next look try it once more.
-func (d *deadlines) again(id chat.ID, now time.Time) {
+func (d *deadlines) again(id chat.ID, late due) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, newer := d.at[id]; !newer {
-		if d.at == nil {
-			d.at = map[chat.ID]time.Time{}
+	if _, newer := d.of[id]; !newer {
+		if d.of == nil {
+			d.of = map[chat.ID]due{}
 		}
-		d.at[id] = now
+		d.of[id] = late
 	}
 }

@@ -180,7 +180,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.recoverAll(ctx); err != nil {
 		return err
 	}
-	if err := e.noteDeadlines(ctx); err != nil {
+	if err := e.noteActive(ctx); err != nil {
 		return err
 	}
 	if err := e.meetAll(ctx); err != nil {

@@ -20,6 +20,9 @@ func (e *Engine) StopPerson(ctx context.Context, user chat.UserID) error {
 		}
 		for _, id := range active {
 			c, found, err := tx.Chat(id)
+			if errors.Is(err, kv.ErrDamaged) {
+				continue
+			}
 			if err != nil {
 				return err
 			}

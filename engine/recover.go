@@ -31,6 +31,10 @@ func (e *Engine) recoverWhere(ctx context.Context, reason string, lost func(*cha
 		}
 		for _, id := range ids {
 			c, found, err := tx.Chat(id)
+			if errors.Is(err, kv.ErrDamaged) {
+				// It stands in the lists as what it is; the others go on.
+				continue
+			}
 			if err != nil {
 				return err
 			}

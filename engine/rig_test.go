@@ -69,6 +69,8 @@ type setup struct {
 	maxBytes int64
 	// live is the context of the Workspace; nil is that of the place itself.
 	live chat.Context
+	// clock is the machine's; nil is the real one.
+	clock func() time.Time
 	// servers are the MCP servers of the Workspace; nil for none.
 	servers chat.Servers
 }
@@ -218,7 +220,7 @@ func (r *rig) build() {
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Spaces: r.spaces, Bounds: r.o.bounds,
-		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Committed: r.o.committed, Log: log})
+		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Committed: r.o.committed, Log: log, Now: r.o.clock})
 	if r.places != nil {
 		r.places.OnChange(e.Changed)
 	}

@@ -62,10 +62,11 @@ type held struct {
 	again bool
 }
 
-// seats are the slots for root Chats, and how many of each pool are in use.
+// seats are the slots for root Chats, how many of each pool are in use, and the line of those that wait for one.
 type seats struct {
 	turns atomic.Int32
 	busy  [pools]int
+	line  line
 }
 
 // slots is how many Chats of a pool run at once.
@@ -91,6 +92,7 @@ func (e *Engine) Behave(c chat.BehaviourConfig) {
 func newRunner(e *Engine) *runner {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r := &runner{e: e, ctx: ctx, stop: stop, wakes: make(chan struct{}, 1), taken: map[chat.ID]*held{}, closed: true}
+	r.seats.line = line{begun: e.now().UTC(), at: time.Now()}
 	r.seats.turns.Store(int32(e.bounds.RunningTurns))
 	return r
 }

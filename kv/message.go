@@ -95,7 +95,7 @@ func (x *Tx) AppendMessage(c *chat.Chat, m EncodedMessage) (chat.MessageID, erro
 	if ref == nil && len(body) > spillAbove && !x.t.inline {
 		r := refOf(body)
 		if !x.t.spilled[r.Sum] {
-			x.t.needSpill = &spillError{body: body}
+			x.t.needSpill = spillAt(bMessage, key, body)
 			return 0, x.t.needSpill
 		}
 		ref = &r

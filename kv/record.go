@@ -45,7 +45,15 @@ func parseFileRef(b []byte) (fileRef, bool) {
 }
 
 // spillError asks Update to write a body to files/ and to run the function again; no file is written inside a transaction.
-type spillError struct{ body []byte }
+type spillError struct {
+	// place is the bucket and key of the record.
+	place string
+	body  []byte
+}
+
+func spillAt(b bucket, key, body []byte) *spillError {
+	return &spillError{place: string(rune(b)) + string(key), body: body}
+}
 
 func (e *spillError) Error() string {
 	return fmt.Sprintf("kv: a value of %d bytes must go to a file first", len(e.body))

@@ -276,8 +276,10 @@ func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 // update runs c until its large values are in files.
 func (s *Store) update(ctx context.Context, c *call) error {
 	var spilled map[[hashSize]byte]bool
+	var asked map[string]bool
+	inline := false
 	for {
-		next := &call{fn: c.fn, audit: c.audit, spilled: spilled, inline: len(spilled) >= maxSpills}
+		next := &call{fn: c.fn, audit: c.audit, spilled: spilled, inline: inline}
 		err := s.committer.submit(ctx, next)
 		var need *spillError
 		if !errors.As(err, &need) {
@@ -285,19 +287,22 @@ func (s *Store) update(ctx context.Context, c *call) error {
 			s.note(err)
 			return err
 		}
+		if inline = asked[need.place] || len(spilled) >= maxSpills; inline {
+			continue
+		}
 		ref, err := s.spill(ctx, need.body)
 		if err != nil {
 			return err
 		}
 		if spilled == nil {
-			spilled = map[[hashSize]byte]bool{}
+			spilled, asked = map[[hashSize]byte]bool{}, map[string]bool{}
 		}
-		spilled[ref.Sum] = true
+		spilled[ref.Sum], asked[need.place] = true, true
 	}
 }
 
 // maxSpills is how many values of one function go to files. A function that makes its values anew in each run (with a time or an id in
-// them) would ask for ever; beyond this its large values stay in the database, which can hold them.
+// them) would ask for ever: one that asks twice for a place, or for too many, has its large values in the database, which can hold them.
 const maxSpills = 24
 
 // Close refuses new work, commits what was accepted, marks the store clean and closes it. Further calls give the same answer.

@@ -135,7 +135,7 @@ func (t *txn) put(b bucket, key, head, body []byte) error {
 	}
 	ref := refOf(body)
 	if !t.spilled[ref.Sum] {
-		t.needSpill = &spillError{body: bytes.Clone(body)}
+		t.needSpill = spillAt(b, key, bytes.Clone(body))
 		return t.needSpill
 	}
 	return t.putRef(b, key, head, ref)

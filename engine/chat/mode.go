@@ -1,9 +1,6 @@
 package chat
 
-import (
-	"encoding/json"
-	"time"
-)
+import "encoding/json"
 
 // Mode limits what a Turn may do; it is chosen when the Turn begins and stays until it ends.
 type Mode string
@@ -81,9 +78,4 @@ func (c *Chat) OpenCards() bool {
 		}
 	}
 	return false
-}
-
-// Late says whether the Chat's client-run Calls have waited as long as they may.
-func (c *Chat) Late(now time.Time) bool {
-	return c.State == RequiresAction && !c.ActionDeadline.IsZero() && !now.Before(c.ActionDeadline)
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,16 +48,21 @@ func recordless(t *testing.T) (a *apitest.Appliance, whole, lost, parent, goodCh
 	for _, title := range []string{`"title":"the zebra that breaks"`, `"title":"the child that breaks"`} {
 		overwrite(t, dir, title)
 	}
-	a = apitest.Start(t, apitest.Options{Dir: dir})
+	a = unchecked(t, dir)
+	return a, whole, lost, parent, goodChild, lostChild
+}
+
+// unchecked starts an appliance on a store that is known to be damaged: one that is closed is not checked.
+func unchecked(t *testing.T, dir string) *apitest.Appliance {
+	a := apitest.Start(t, apitest.Options{Dir: dir})
 	t.Cleanup(func() {
-		// A store that is closed is not checked, and this one is known to be damaged.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := errors.Join(a.Engine.Close(ctx), a.Store.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return a, whole, lost, parent, goodChild, lostChild
+	return a
 }
 
 // TestAChatWhoseRecordCannotBeRead: whoever asks for it is told so in words, and what is about others goes on: the list with all of them, the search, the
@@ -145,4 +152,51 @@ func saysSo(t *testing.T, a *apitest.Appliance, id chat.ID) {
 	}) {
 		t.Errorf("what would change it: %v, %v", errs, err)
 	}
+}
+
+// TestAChatWhoseLargeRecordIsGone: a record that waits for an answer to a large call stands in a file. Without that file the appliance starts, and
+// all other chats go on.
+func TestAChatWhoseLargeRecordIsGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := apitest.Start(t, apitest.Options{Dir: dir})
+	whole, lost := create(t, a, "a whole one").ID, create(t, a, "a large one").ID
+	a.Rests(t, whole)
+	a.Rests(t, lost)
+	asked := time.Now().UTC()
+	err := a.Store.Update(t.Context(), func(tx *kv.Tx) error {
+		c, _, err := tx.Chat(lost)
+		if err != nil {
+			return err
+		}
+		c.State = chat.RequiresAction
+		c.Outstanding = []chat.OutstandingCall{{Call: chat.Call{ID: "c1", Name: "own", Args: []byte(`{"text":"` + strings.Repeat("large ", 30_000) + `"}`)},
+			Kind: chat.OutstandingClient, AskedAt: asked}}
+		return tx.PutChat(c)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Stop(t)
+	removed := 0
+	err = filepath.WalkDir(filepath.Join(dir, "files"), func(name string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if text, err := os.ReadFile(name); err != nil || !bytes.Contains(text, []byte("large large ")) {
+			return err
+		}
+		removed++
+		return os.Remove(name)
+	})
+	if err != nil || removed != 1 {
+		t.Fatalf("%d files, %v", removed, err)
+	}
+	a = unchecked(t, dir)
+	page, err := a.Client.Chats(t.Context(), client.ChatQuery{})
+	if err != nil || len(page.Chats) != 2 {
+		t.Fatalf("%d chats, %v", len(page.Chats), err)
+	}
+	send(t, a, whole, "and on", "")
+	a.Rests(t, whole)
 }
