@@ -27,14 +27,31 @@ import (
 var version = "dev"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once: the handler is taken off with the first.
-	context.AfterFunc(ctx, stop)
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		if !serves(os.Args[1:]) {
+			// A command hears the second one itself, or dies of it.
+			signal.Stop(signals)
+			stop()
+			return
+		}
+		stop()
+		<-signals
+		os.Exit(cli.CodeFailed)
+	}()
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	if err != nil && err.Error() != "" {
 		fmt.Fprintln(os.Stderr, "holdfast:", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	os.Exit(exitCode(err))
+}
+
+// serves says whether what is started is the appliance or an Agent, which stop gracefully until they are told twice.
+func serves(args []string) bool {
+	return isAgent(args) || len(args) == 0 || args[0] == "serve" || strings.HasPrefix(args[0], "-")
 }
 
 // run is the only entrance. args are without the program's name.

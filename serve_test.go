@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -70,6 +72,43 @@ func TestServeStartsAndStops(t *testing.T) {
 	}
 	if b.token != a.token {
 		t.Error("the owner's token changed from start to start")
+	}
+}
+
+// TestASecondSignalEndsItAtOnce: an upload that does not go on holds the graceful stop up, the second signal ends it with code 1, and the next start finds
+// the store whole.
+func TestASecondSignalEndsItAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		a := serveNow(t, launch{})
+		c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = fmt.Fprintf(c, "POST /api/v1/files HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nX-File-Name: a.txt\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+			strings.TrimPrefix(a.url, "http://"), a.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// It says so when it begins to read the body.
+		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+			t.Fatalf("%q, %v", line, err)
+		}
+		first := time.Now()
+		for _, said := range []string{"", "stopping"} {
+			eventually(t, startLimit, "the first signal is heard", func() bool { return strings.Contains(a.log.String(), said) })
+			if err := a.cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-a.ended
+		if code := a.cmd.ProcessState.ExitCode(); code != 1 || strings.Contains(a.log.String(), "holdfast: ") {
+			t.Errorf("%v twice: exit %d after %v, and it said\n%s", s, code, time.Since(first), a.log)
+		}
+		if code := serveNow(t, launch{data: a.data}).stop(); code != 0 {
+			t.Errorf("the next start ended with %d", code)
+		}
 	}
 }
 

@@ -201,7 +201,9 @@ func TestCase37ExclusiveAndClientRun(t *testing.T) {
 
 func TestCallsOfAClientThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, setup{bounds: engine.Bounds{ActionTimeout: 40 * time.Second}, model: scripted.Model{Answer: answers(scripted.Calls(toolCall("ring", `{}`)), scripted.Text("done"))}})
+		told := make(chan chat.Notice, 4)
+		r := newRig(t, setup{bounds: engine.Bounds{ActionTimeout: 40 * time.Second}, notify: func(n chat.Notice) { told <- n },
+			model: scripted.Model{Answer: answers(scripted.Calls(toolCall("ring", `{}`)), scripted.Text("done"))}})
 		id := r.declares(ringAndDial)
 		v := r.asks(id)
 		r.send(id, "and then?", "")
@@ -213,6 +215,13 @@ func TestCallsOfAClientThatDoesNotAnswer(t *testing.T) {
 		}
 		if took < 40*time.Second || took > 42*time.Second {
 			t.Errorf("it took %s", took)
+		}
+		synctest.Wait()
+		if len(told) != 2 {
+			t.Fatalf("told %d times", len(told))
+		}
+		if first, then := <-told, <-told; first.Kind != chat.NoticeActionRequired || then.Kind != chat.NoticeFailed || then.Body != "The client did not answer in time." {
+			t.Errorf("told %+v, then %+v", first, then)
 		}
 		said(t, v, "user: go", "assistant: ring({})", `tool: ring = {"error":"`+chat.TextLate+`"}`)
 		r.retry(id)

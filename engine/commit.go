@@ -90,7 +90,7 @@ func (r *run) stepChange(ev chat.Event, o outcome) (change, []chat.Message, erro
 		if err := tx.ClearDraft(c.ID); err != nil {
 			return err
 		}
-		if err := r.owe(tx, c, m, ev); err != nil {
+		if err := owe(tx, c, m, ev.Kind, r.words); err != nil {
 			return err
 		}
 		return errors.Join(trimMedia(tx, c, msgs), tx.ClearIntents(c.ID))

@@ -100,13 +100,14 @@ func (e *Engine) endLate(ctx context.Context) error {
 				}
 				return chat.Event{Kind: chat.Deadline, OpenCards: c.OpenCards()}, nil
 			},
-			write: func(_ *kv.Tx, c *chat.Chat, m chat.Move) error {
+			write: func(tx *kv.Tx, c *chat.Chat, m chat.Move) error {
 				c.ActionDeadline = noTime
-				if m.Effects.Has(chat.SetError) {
-					c.LastError = &chat.Error{Kind: chat.KindActionTimeout, Message: "The client did not answer in time.", Retryable: true,
-						Detail: "Start the program that runs the tools of this chat, then try again."}
+				if !m.Effects.Has(chat.SetError) {
+					return nil
 				}
-				return nil
+				c.LastError = &chat.Error{Kind: chat.KindActionTimeout, Message: "The client did not answer in time.", Retryable: true,
+					Detail: "Start the program that runs the tools of this chat, then try again."}
+				return owe(tx, c, m, chat.Deadline, nil)
 			}})
 		var refused *chat.Error
 		if errors.As(err, &refused) && refused.Kind != chat.KindNoSpace {

@@ -15,14 +15,15 @@ import (
 // came there by itself. The body of a finished one is the Turn's summary, which is not made yet: its run tells it.
 func noticeOf(out changed) *chat.Notice {
 	c := out.chat
-	if c.ParentID != "" || c.Archived || out.byHand || out.from != chat.Running || out.move.Effects.Has(chat.Take) {
+	late := out.event == chat.Deadline
+	if c.ParentID != "" || c.Archived || out.byHand || out.from != chat.Running && !late || out.move.Effects.Has(chat.Take) {
 		return nil
 	}
 	n := &chat.Notice{User: c.OwnerID, Chat: c.ID, Title: c.Title}
 	switch {
 	case out.event == chat.FinishTurn && c.State.AtRest():
 		n.Kind = chat.NoticeFinished
-	case out.event == chat.Fail && c.State == chat.Failed && c.LastError != nil:
+	case (late || out.event == chat.Fail) && c.State == chat.Failed && c.LastError != nil:
 		n.Kind, n.Body = chat.NoticeFailed, c.LastError.Message
 	case out.event == chat.AskAction && c.State == chat.RequiresAction:
 		n.Kind, n.Body = chat.NoticeActionRequired, "Waits for you: "+openTools(c)
@@ -32,29 +33,29 @@ func noticeOf(out changed) *chat.Notice {
 	return n
 }
 
-// tellFinished tells that the Turn is over where nothing is waited for.
+// tellFinished tells that the Turn is over where no summary is waited for.
 func (r *run) tellFinished() {
 	if n := r.t.extra.telling.notice; n != nil {
 		n.Body = r.words()
-		r.e.ports.notify(*n)
+		r.e.tellNow(*n, r.t.chat.LastReply)
 	}
 }
 
-// owe keeps in the Turn's own transaction that its person is still to be told. That a Turn is finished is owed only where it waits for a summary: else
-// it is told at once, and its Turn does not pay for a second commit.
-func (r *run) owe(tx *kv.Tx, c *chat.Chat, m chat.Move, ev chat.Event) error {
+// owe keeps in the transaction of a transition that its person is still to be told. finished gives the body where a Turn is over.
+func owe(tx *kv.Tx, c *chat.Chat, m chat.Move, ev chat.EventKind, finished func() string) error {
 	rested := *c
 	rested.State, rested.Archived = m.To, m.Archived
-	n := noticeOf(changed{chat: &rested, move: m, event: ev.Kind, from: c.State, byHand: c.Intent != ""})
-	switch {
-	case n == nil:
-		return nil
-	case n.Kind != chat.NoticeFinished:
-		return tx.PutOwedNotice(c.ID, &chat.OwedNotice{Kind: n.Kind, Reply: c.LastReply, UserMessage: c.Turn.UserMessage, Body: n.Body})
-	case !r.t.extra.telling.owed:
+	n := noticeOf(changed{chat: &rested, move: m, event: ev, from: c.State, byHand: c.Intent != ""})
+	if n == nil {
 		return nil
 	}
-	return tx.PutOwedNotice(c.ID, &chat.OwedNotice{Reply: c.LastReply, UserMessage: c.Turn.UserMessage, Body: r.words()})
+	if n.Kind == chat.NoticeFinished {
+		n.Body = finished()
+	}
+	if n.Body == c.LastTurnSummary {
+		n.Body = ""
+	}
+	return tx.PutOwedNotice(c.ID, &chat.OwedNotice{Kind: n.Kind, Reply: c.LastReply, UserMessage: c.Turn.UserMessage, Body: n.Body})
 }
 
 // tellNow tells what a transition owed, and takes it out of the store. A person who waits hears of it even if that fails; then it is told once more
@@ -106,10 +107,7 @@ func (e *Engine) claimNotice(ctx context.Context, id chat.ID, reply chat.Message
 		if err != nil || !found || c.Archived || c.LastReply != owed.Reply || c.Turn.UserMessage != owed.UserMessage || !standsAs(c, owed.Kind) {
 			return err
 		}
-		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: cmp.Or(owed.Kind, chat.NoticeFinished), Title: c.Title, Body: owed.Body}
-		if n.Kind == chat.NoticeFinished {
-			n.Body = cmp.Or(c.LastTurnSummary, owed.Body)
-		}
+		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: cmp.Or(owed.Kind, chat.NoticeFinished), Title: c.Title, Body: cmp.Or(owed.Body, c.LastTurnSummary)}
 		return nil
 	})
 	return n, err

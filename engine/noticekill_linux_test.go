@@ -16,7 +16,7 @@ import (
 	"holdfast/kv"
 )
 
-// deadly is the model of the process that dies: it fails, or asks for a command.
+// deadly is the model of the process that dies: it fails, asks for a command, or says one sentence.
 func deadly(p *scripted.Prompt) scripted.Reply {
 	switch p.User() {
 	case string(chat.NoticeFailed):
@@ -43,7 +43,7 @@ func TestChildToKillBeforeTelling(t *testing.T) {
 				c, _, err = tx.Chat(id)
 				return err
 			})
-			if err != nil || c.State != chat.Failed && c.State != chat.RequiresAction {
+			if err != nil || !c.State.AtRest() && c.State != chat.RequiresAction {
 				return
 			}
 			if err := errors.Join(os.WriteFile(dir+"/id", []byte(string(id)+" "+string(r.who.UserID)), 0o600), syscall.Kill(os.Getpid(), syscall.SIGKILL)); err != nil {
@@ -60,10 +60,10 @@ func TestChildToKillBeforeTelling(t *testing.T) {
 	r.until(r.create(kind), "the kill", func(engine.View) bool { return false })
 }
 
-// TestCase68OwedNoticesOutliveAKill: that a Turn failed or waits for somebody is told by the next process where the one before was killed between the commit
-// and the telling, and by none after that.
+// TestCase68OwedNoticesOutliveAKill: that a Turn failed, waits for somebody or is over without a summary to wait for is told by the next process where the one
+// before was killed between the commit and the telling, and by none after that.
 func TestCase68OwedNoticesOutliveAKill(t *testing.T) {
-	for _, kind := range []chat.NoticeKind{chat.NoticeFailed, chat.NoticeActionRequired} {
+	for _, kind := range chat.NoticeKinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -86,7 +86,7 @@ func TestCase68OwedNoticesOutliveAKill(t *testing.T) {
 			r.start()
 			select {
 			case n := <-told:
-				body := map[chat.NoticeKind]string{chat.NoticeFailed: "is not on the model server", chat.NoticeActionRequired: "Waits for you: execute"}[kind]
+				body := map[chat.NoticeKind]string{chat.NoticeFailed: "is not on the model server", chat.NoticeActionRequired: "Waits for you: execute", chat.NoticeFinished: "Well."}[kind]
 				if n.Kind != kind || string(n.Chat) != id || n.User != r.who.UserID || n.Title == "" || !strings.Contains(n.Body, body) {
 					t.Errorf("told %+v", n)
 				}

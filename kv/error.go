@@ -78,7 +78,7 @@ type NewerError struct {
 
 // Error names both numbers.
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("kv: the store has schema %d, this version knows up to %d", e.Schema, e.Known)
+	return fmt.Sprintf("kv: the store has schema %d, this version knows up to %d; start the version of Holdfast that wrote it, or a newer one", e.Schema, e.Known)
 }
 
 // Is makes errors.Is(err, ErrNewer) true.

@@ -23,7 +23,7 @@ type Notice struct {
 }
 
 // OwedNotice is what is still to be told of a Turn, kept in its own transaction until it is told: the process may be killed meanwhile. A finished one
-// waits for its summary. Reply and UserMessage say which Turn it is, Body is what is told, of a finished one without a summary.
+// may wait for its summary. Reply and UserMessage say which Turn it is, Body is what is told, "" what then is the Turn's summary.
 type OwedNotice struct {
 	// Kind "" is a finished Turn.
 	Kind        NoticeKind `json:"kind,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 
 	"holdfast/engine/chat"
 	"holdfast/ui/api/client"
@@ -107,7 +108,11 @@ func (p place) failed(doing string, err error) error {
 		return &Exit{Code: CodeNobody, Message: "no appliance answers at " + p.where() + "; start one with: holdfast, or name another with " +
 			"--data or --server"}
 	}
-	return &Exit{Code: CodeFailed, Message: doing + ": " + plain(err.Error())}
+	code := CodeFailed
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
+		code = CodeNoSpace
+	}
+	return &Exit{Code: code, Message: doing + ": " + plain(err.Error())}
 }
 
 // codeOf is the one table of error kinds and exit codes.

@@ -66,7 +66,7 @@ func runExport(ctx context.Context, args []string, std IO) error {
 		return usage("export takes the id of a chat, or --all with a folder")
 	}
 	if x.salvage {
-		return x.failed("export", x.salvaged(ctx))
+		return salvageFailed(x.salvaged(ctx))
 	}
 	api, err := x.connect()
 	if err != nil {
@@ -130,6 +130,20 @@ func (x *exportCommand) salvaged(ctx context.Context) error {
 	s := Salvage{Data: x.data, Dir: x.all, Bare: x.noFiles}
 	s.Format, s.Ending = x.file()
 	return x.std.Salvage(ctx, s, x.std.Out)
+}
+
+// salvageFailed leaves the store's own errors as they are: they have exit codes.
+func salvageFailed(err error) error {
+	var exit *Exit
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &exit):
+		return exit
+	case errors.Is(err, context.Canceled):
+		return &Exit{Code: CodeCtrlC}
+	}
+	return fmt.Errorf("export --salvage: %w", err)
 }
 
 // file says how the files of a folder are written.
