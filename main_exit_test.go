@@ -38,7 +38,7 @@ func Test06EveryCommandsExitCodes(t *testing.T) {
 		code       int
 	}{
 		{none, "chat hello", cli.CodeNobody}, {none, "export " + nobodys, cli.CodeNobody}, {none, "import " + config, cli.CodeNobody}, {none, "token list", cli.CodeNobody},
-		{none, "token create", cli.CodeNobody}, {none, "token login", cli.CodeNobody}, {none, "token enrol shop", cli.CodeNobody}, {none, "user list", cli.CodeNobody},
+		{none, "token create --name x", cli.CodeNobody}, {none, "token create", cli.CodeUsage}, {none, "token login", cli.CodeNobody}, {none, "token enrol shop", cli.CodeNobody}, {none, "user list", cli.CodeNobody},
 		{none, "context list --workspace x", cli.CodeNobody}, {none, "doctor", cli.CodeNotFound}, {none, "doctor --compact", cli.CodeNotFound}, {none, "export --all " + none + " --salvage", cli.CodeNotFound},
 		{held, "serve --listen 127.0.0.1:0 --no-open", cli.CodeInUse}, {held, "doctor --compact", cli.CodeInUse}, {held, "export --all " + none + " --salvage", cli.CodeInUse},
 		{none, "serve --bogus", cli.CodeUsage}, {none, "serve extra", cli.CodeUsage}, {none, "serve --config " + none, cli.CodeUsage}, {none, "serve --log-level loud", cli.CodeUsage},

@@ -60,7 +60,7 @@ func draftAdvice(d *engine.Draft, call, result *engine.DraftPart) *view.Advice {
 		if result.Live == "" {
 			a.Facts = swapFacts(d)
 		}
-		if c := d.Consults; c != nil && c.Uses > 0 {
+		if c := d.Consults; c != nil {
 			a.Facts = append(a.Facts, usesLeft(c.Left, c.Uses))
 		}
 	}
@@ -140,14 +140,16 @@ func describeAdvice(a *view.Advice, p *chat.Part) {
 	if !detail(p, &d) {
 		d = chat.AdvisorDetail{}
 	}
-	a.Facts = append(a.Facts, usesLeft(out.RemainingUses, d.Uses))
+	if out.Type != chat.AdviceLimit || d.Uses > 0 {
+		a.Facts = append(a.Facts, usesLeft(out.RemainingUses, d.Uses))
+	}
 	a.Facts = append(a.Facts, consultFacts(out.Usage, d)...)
 }
 
-// usesLeft says how often the Turn may still ask; of is 0 where no limit was set.
+// usesLeft says how often the Turn may still ask; of is 0 where the site sets no limit: what is left is then the cap on Steps, which means nothing to a person.
 func usesLeft(left, of int) string {
 	if of == 0 {
-		return view.Count(left, "use") + " left"
+		return "no limit"
 	}
 	return strconv.Itoa(left) + " of " + view.Count(of, "use") + " left"
 }

@@ -33,6 +33,7 @@ func TestIntentsTakeFormsAlone(t *testing.T) {
 		{at + "/messages", "application/x-www-form-urlencoded", "text/html", "text=", 200, "composer-error"},
 		{"/models/pull", "application/x-www-form-urlencoded", "", "name=", 422, "Write the name of a model"},
 		{"/models/pull", "application/x-www-form-urlencoded", "text/html", "name=", 200, "Write the name of a model"},
+		{"/tokens", "application/x-www-form-urlencoded", "", "name=+", 422, "token-error"},
 		{"/tokens", "application/x-www-form-urlencoded", "", "name=" + strings.Repeat("x", 300), 422, "token-error"},
 		{"/tokens", "application/x-www-form-urlencoded", "text/html", "name=" + strings.Repeat("x", 300), 200, "token-error"},
 		{at + "/compact", "application/json", "text/event-stream, text/html, application/json", "{}", 204, ""},

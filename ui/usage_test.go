@@ -91,7 +91,7 @@ func (p *pages) person(name string, role chat.UserRole) (chat.UserID, string) {
 
 func (p *pages) token(id chat.UserID) string {
 	p.t.Helper()
-	out, err := p.account.CreateToken(p.t.Context(), p.owner, account.CreateTokenInput{UserID: id})
+	out, err := p.account.CreateToken(p.t.Context(), p.owner, account.CreateTokenInput{Name: "test", UserID: id})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,7 @@ func (h *house) person(name string, role chat.UserRole) chat.Principal {
 
 func (h *house) token(p chat.Principal, in CreateTokenInput) CreateTokenOutput {
 	h.t.Helper()
+	in.Name = cmp.Or(in.Name, "test")
 	out, err := h.g.CreateToken(h.t.Context(), p, in)
 	h.must(err)
 	return out
@@ -153,7 +155,9 @@ func TestBadTokensAreRefused(t *testing.T) {
 	h := open(t)
 	past := time.Now().Add(-time.Second)
 	for name, in := range map[string]CreateTokenInput{
-		"expired":      {ExpiresAt: &past},
+		"expired":      {Name: "x", ExpiresAt: &past},
+		"no name":      {},
+		"a blank name": {Name: " \t\u00a0"},
 		"long name":    {Name: strings.Repeat("x", maxName+1)},
 		"control name": {Name: "a\x1b[31m"},
 		"not UTF-8":    {Name: "a\xff"},
@@ -163,14 +167,14 @@ func TestBadTokensAreRefused(t *testing.T) {
 			wantKind(t, err, chat.KindInvalid)
 		})
 	}
-	_, err := h.g.CreateToken(t.Context(), h.owner, CreateTokenInput{UserID: chat.UserID(newID())})
+	_, err := h.g.CreateToken(t.Context(), h.owner, CreateTokenInput{Name: "x", UserID: chat.UserID(newID())})
 	wantKind(t, err, chat.KindNotFound)
-	_, err = h.g.CreateToken(t.Context(), h.owner, CreateTokenInput{UserID: "nonsense"})
+	_, err = h.g.CreateToken(t.Context(), h.owner, CreateTokenInput{Name: "x", UserID: "nonsense"})
 	wantKind(t, err, chat.KindNotFound)
 	for range maxTokens {
 		h.token(h.member, CreateTokenInput{})
 	}
-	_, err = h.g.CreateToken(t.Context(), h.member, CreateTokenInput{})
+	_, err = h.g.CreateToken(t.Context(), h.member, CreateTokenInput{Name: "x"})
 	wantKind(t, err, chat.KindWrongState)
 }
 
@@ -235,7 +239,7 @@ func TestCheck30_CredentialsOfOthersAreUnknown(t *testing.T) {
 	ctx, other := t.Context(), h.owner.UserID
 	for name, err := range map[string]error{
 		"list tokens":    errOf(h.g.ListTokens(ctx, h.member, ListTokensInput{UserID: other})),
-		"create token":   errOf(h.g.CreateToken(ctx, h.member, CreateTokenInput{UserID: other})),
+		"create token":   errOf(h.g.CreateToken(ctx, h.member, CreateTokenInput{Name: "x", UserID: other})),
 		"revoke named":   errOf(h.g.RevokeToken(ctx, h.member, RevokeTokenInput{ID: owners.ID, UserID: other})),
 		"revoke unnamed": errOf(h.g.RevokeToken(ctx, h.member, RevokeTokenInput{ID: owners.ID})),
 		"login":          errOf(h.g.CreateLogin(ctx, h.member, CreateLoginInput{UserID: other})),

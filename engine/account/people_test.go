@@ -80,7 +80,7 @@ func TestDisabledPeopleAreOut(t *testing.T) {
 	wantKind(t, errOf(h.room.RedeemLogin(t.Context(), Visitor{}, code.Code)), chat.KindUnauthenticated)
 	wantKind(t, h.signIn(Visitor{}, "jo", good), chat.KindUnauthenticated)
 	wantKind(t, errOf(h.g.CreateLogin(t.Context(), h.owner, CreateLoginInput{UserID: h.member.UserID})), chat.KindWrongState)
-	wantKind(t, errOf(h.g.CreateToken(t.Context(), h.owner, CreateTokenInput{UserID: h.member.UserID})), chat.KindWrongState)
+	wantKind(t, errOf(h.g.CreateToken(t.Context(), h.owner, CreateTokenInput{Name: "x", UserID: h.member.UserID})), chat.KindWrongState)
 	_, _, err = h.room.Bind(t.Context(), p)
 	wantKind(t, err, chat.KindUnauthenticated)
 	h.must(errOf(h.g.UpdateUser(t.Context(), h.owner, UpdateUserInput{ID: h.member.UserID, Disabled: &off})))

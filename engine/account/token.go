@@ -57,7 +57,7 @@ func (r *Room) ListTokens(ctx context.Context, p chat.Principal, in ListTokensIn
 // CreateTokenInput describes a token. UserID "" is the principal, a nil ExpiresAt is never.
 type CreateTokenInput struct {
 	UserID    chat.UserID `json:"user_id,omitempty"`
-	Name      string      `json:"name,omitempty"`
+	Name      string      `json:"name"`
 	ExpiresAt *time.Time  `json:"expires_at,omitempty"`
 	ReadOnly  bool        `json:"read_only,omitempty"`
 }
@@ -75,6 +75,9 @@ func (r *Room) CreateToken(ctx context.Context, p chat.Principal, in CreateToken
 	name, err := cleanName(in.Name)
 	if err != nil {
 		return CreateTokenOutput{}, err
+	}
+	if name == "" {
+		return CreateTokenOutput{}, chat.Invalid("name", "must say what the token is for")
 	}
 	if in.ExpiresAt != nil && !in.ExpiresAt.After(now) {
 		return CreateTokenOutput{}, chat.Invalid("expires_at", "must lie in the future")

@@ -181,7 +181,10 @@ func checkTokens(t *testing.T, take func(step) []byte) {
 		t.Fatal(err)
 	}
 	take(step{name: "list", method: "GET", path: "/tokens", status: 200, has: []string{id}, hasNot: []string{s.Token, "hf_"}})
-	take(step{name: "past", method: "POST", path: "/tokens", body: `{"expires_at":"2001-01-02T03:04:05Z"}`, status: 400, has: []string{`"field":"expires_at"`}})
+	for _, body := range []string{`{}`, `{"name":""}`, `{"name":" \t "}`} {
+		take(step{name: "no name", method: "POST", path: "/tokens", body: body, status: 400, has: []string{`"field":"name"`}})
+	}
+	take(step{name: "past", method: "POST", path: "/tokens", body: `{"name":"ci","expires_at":"2001-01-02T03:04:05Z"}`, status: 400, has: []string{`"field":"expires_at"`}})
 	take(step{name: "revoke", method: "DELETE", path: "/tokens/" + id, status: 204})
 	take(step{name: "revoke again", method: "DELETE", path: "/tokens/" + id, status: 404})
 	take(step{name: "login", method: "POST", path: "/logins", body: `{"lifetime_seconds":30}`, status: 201, has: []string{`/login?code=`}})

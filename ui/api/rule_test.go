@@ -93,7 +93,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 	c := create(t, a, "hello")
 	held := a.Rests(t, c.ID)
-	made, err := a.Client.CreateToken(t.Context(), client.TokenCreate{ReadOnly: true})
+	made, err := a.Client.CreateToken(t.Context(), client.TokenCreate{Name: "reader", ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func TestTwoPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := a.Client.CreateToken(ctx, client.TokenCreate{UserID: jo.ID})
+	token, err := a.Client.CreateToken(ctx, client.TokenCreate{Name: "jo", UserID: jo.ID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestCase6WrongUseAndNobodyThere(t *testing.T) {
 		{"chat unknown model", []string{"chat", "--data", a.Dir, "--model", "nope", "x"}, 3, "scripted"},
 		{"chat unknown workspace", []string{"chat", "--data", a.Dir, "--workspace", "0193c000-0000-7000-8000-000000000000", "x"}, 3, "no such workspace"},
 		{"chat bad folder", []string{"chat", "--data", a.Dir, "--workspace", filepath.Join(nobody, "gone"), "x"}, 2, "directory"},
-		{"token unknown user", []string{"token", "create", "--data", a.Dir, "--user", "nobody"}, 3, "no user nobody"},
+		{"token unknown user", []string{"token", "create", "--data", a.Dir, "--name", "x", "--user", "nobody"}, 3, "no user nobody"},
 		{"token unknown token", []string{"token", "revoke", "--data", a.Dir, "0193c000-0000-7000-8000-000000000000"}, 3, "no such token"},
 		{"user nothing", []string{"user"}, 2, "list"},
 		{"user unknown", []string{"user", "promote"}, 2, "promote"},
@@ -281,7 +281,7 @@ func TestTokens(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "ci") || !strings.Contains(out, "read-only") || strings.Contains(out, token) {
 		t.Errorf("list: exit %d, %q", code, out)
 	}
-	code, out, _ = run(t.Context(), "", "token", "create", "--json", "--user", "owner", "--data", a.Dir)
+	code, out, _ = run(t.Context(), "", "token", "create", "--name", "ci", "--json", "--user", "owner", "--data", a.Dir)
 	var made struct {
 		ID, Token, User, Name string
 		ExpiresAt             *string `json:"expires_at"`

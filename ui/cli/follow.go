@@ -50,6 +50,10 @@ func (f *follower) run(ctx context.Context) error {
 	signal.Notify(presses, os.Interrupt)
 	defer signal.Stop(presses)
 	work, leave := context.WithCancel(context.WithoutCancel(ctx))
+	f.show.unlimited = sync.OnceValue(func() bool {
+		cfg, err := f.api.ChatAdvisorConfig(work)
+		return err == nil && cfg.MaxUsesPerRun == 0
+	})
 	frames := make(chan client.Frame)
 	children := make(chan client.Chat)
 	ended := make(chan error, 2)

@@ -132,6 +132,27 @@ func TestPlanAndWork(t *testing.T) {
 	}
 }
 
+// TestAnAdvisorWithoutALimit: the cap on steps, which then bounds it, is no figure for a person.
+func TestAnAdvisorWithoutALimit(t *testing.T) {
+	bare(t)
+	a := wide(t, apitest.Options{Answer: func(p *scripted.Prompt) scripted.Reply {
+		switch {
+		case strings.Contains(p.Messages[0].Content, "You advise another agent"):
+			return scripted.Text("Take the small step.")
+		case len(p.Results()) == 0:
+			return scripted.Calls(scripted.Call{Name: "advisor", Args: json.RawMessage(`{"question":"Which step?"}`)})
+		}
+		return scripted.Text("Done.")
+	}})
+	if err := a.Client.UpdateChatAdvisorConfig(t.Context(), client.AdvisorConfig{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, failure := run(t.Context(), "", "chat", "--data", a.Dir, "go")
+	if code != cli.CodeDone || !strings.Contains(failure, "← advisor scripted:latest, no limit:\n  Take the small step.\n") {
+		t.Errorf("exit %d, %q", code, failure)
+	}
+}
+
 // TestAPlanThatNobodyCanJudge: exit 10, and the terminal has the plan; the advisor's answer stands there, too.
 func TestAPlanThatNobodyCanJudge(t *testing.T) {
 	bare(t)

@@ -20,6 +20,8 @@ type show struct {
 	texts          []string
 	generation     int64
 	calls, results map[string]bool
+	// unlimited asks whether the site sets no limit to how often a Turn may ask the advisor; nil is no.
+	unlimited func() bool
 }
 
 func newShow(std IO) *show {
@@ -143,20 +145,27 @@ func (s *show) result(p *client.Part) error {
 		return s.note("← " + p.ToolName + " failed: " + shorten(failureOf(p.Result)))
 	}
 	if p.ToolName == chat.AdvisorTool {
-		return s.notes(advised(p.Result))
+		return s.notes(s.advised(p.Result))
 	}
 	return s.note("← " + p.ToolName + " done")
 }
 
 // advised is what the advisor said, whole: whoever reads along sees why the model goes on as it does.
-func advised(result json.RawMessage) string {
+func (s *show) advised(result json.RawMessage) string {
 	var a chat.AdvisorResult
 	if json.Unmarshal(result, &a) != nil {
 		return "← advisor done"
 	}
 	switch a.Type {
 	case chat.AdviceGiven:
-		return "← advisor " + a.AdvisorModel + ", " + strconv.Itoa(a.RemainingUses) + " uses left:\n" + a.Advice
+		left := strconv.Itoa(a.RemainingUses) + " uses left"
+		switch {
+		case s.unlimited != nil && s.unlimited():
+			left = "no limit"
+		case a.RemainingUses == 1:
+			left = "1 use left"
+		}
+		return "← advisor " + a.AdvisorModel + ", " + left + ":\n" + a.Advice
 	case chat.AdviceLimit:
 		return "← advisor not asked: the limit of this turn is reached"
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"holdfast/ui/api/client"
 )
 
-const tokenUsage = `holdfast token create [--user NAME] [--name LABEL] [--expires 720h] [--read-only] [--json]
+const tokenUsage = `holdfast token create --name LABEL [--user NAME] [--expires 720h] [--read-only] [--json]
 holdfast token list [--user NAME] [--json]
 holdfast token revoke ID [--user NAME]
 holdfast token login [--user NAME] [--expires 60s] [--json]
@@ -82,6 +83,9 @@ func runToken(ctx context.Context, args []string, std IO) error {
 	}
 	if len(rest) != want {
 		return usage(fmt.Sprintf("token %s takes %d arguments, got %d", verb, want, len(rest)))
+	}
+	if verb == "create" && strings.TrimSpace(t.name) == "" {
+		return usage("token create needs --name, which says what the token is for")
 	}
 	if t.expires < 0 {
 		return usage("--expires must be positive")

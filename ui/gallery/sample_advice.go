@@ -36,7 +36,7 @@ func advices() []templ.Component {
 		{State: view.AdviceRunning, Question: retryQuestion, Wait: "Consulting gpt-oss:120b", Since: ago(18 * time.Second), Blocks: text.Grow(retryAdvice[:150], 0)},
 		advised(),
 		{Question: lock, Blocks: text.Prose("Take the store’s lock first, always; the feed’s lock is a leaf."),
-			Facts: []string{"wise:7b", "0 uses left", "2.2k tokens in, 18 out", "cost 0.003", "52 s, 41 s of it loading"}},
+			Facts: []string{"wise:7b", "no limit", "2.2k tokens in, 18 out", "cost 0.003", "52 s, 41 s of it loading"}},
 		{State: view.AdviceLimit, Question: "Is it safe to drop the old column now?", Facts: []string{"0 of 3 uses left"}, Settings: true,
 			Said: "The advisor cannot be consulted again in this turn. The model goes on with its own judgement."},
 		{State: view.AdviceFailed, Question: lock, Said: "gpt-oss:120b did not finish loading. The use was given back.", Facts: []string{"gpt-oss:120b", "2 of 3 uses left"}, Runs: "/chats/c/runs"},

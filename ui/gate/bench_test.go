@@ -19,7 +19,7 @@ func BenchmarkGate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	token, err := room.CreateToken(b.Context(), owner, account.CreateTokenInput{})
+	token, err := room.CreateToken(b.Context(), owner, account.CreateTokenInput{Name: "test"})
 	if err != nil {
 		b.Fatal(err)
 	}

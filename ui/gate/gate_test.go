@@ -159,7 +159,7 @@ func (p *place) token(role chat.UserRole) string {
 		p.must(p.store.Update(p.t.Context(), func(tx *kv.Tx) error { return tx.PutUser(u) }))
 		who = chat.Principal{UserID: u.ID, Name: u.Name, Role: u.Role}
 	}
-	out, err := p.room.CreateToken(p.t.Context(), who, account.CreateTokenInput{})
+	out, err := p.room.CreateToken(p.t.Context(), who, account.CreateTokenInput{Name: "test"})
 	p.must(err)
 	return out.Token
 }

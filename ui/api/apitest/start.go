@@ -251,7 +251,7 @@ func (a *Appliance) AddUser(t testing.TB, name string, role chat.UserRole) (chat
 	must(t, err)
 	u := &chat.User{ID: newUserID(), Name: name, Role: role, CreatedAt: time.Now().UTC()}
 	must(t, a.Store.Update(t.Context(), func(tx *kv.Tx) error { return tx.PutUser(u) }))
-	out, err := a.account.CreateToken(t.Context(), owner, account.CreateTokenInput{UserID: u.ID})
+	out, err := a.account.CreateToken(t.Context(), owner, account.CreateTokenInput{Name: "test", UserID: u.ID})
 	must(t, err)
 	return u.ID, out.Token
 }

@@ -26,7 +26,7 @@ type TokenPage struct {
 
 // TokenCreate describes a token. UserID "" is the caller, a nil ExpiresAt is never.
 type TokenCreate struct {
-	Name      string      `json:"name,omitempty"`
+	Name      string      `json:"name"`
 	UserID    chat.UserID `json:"user_id,omitempty"`
 	ExpiresAt *Time       `json:"expires_at,omitempty"`
 	ReadOnly  bool        `json:"read_only,omitempty"`

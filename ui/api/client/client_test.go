@@ -155,7 +155,7 @@ func TestRequestsCarryTokenAndKey(t *testing.T) {
 	if _, err := c.Send(WithKey(t.Context(), "mine"), "c", MessageSend{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CreateToken(t.Context(), TokenCreate{}); err != nil {
+	if _, err := c.CreateToken(t.Context(), TokenCreate{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	keys := []string{}
