@@ -27,26 +27,39 @@ import (
 var version = "dev"
 
 func main() {
-	ctx, stop := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		if !serves(os.Args[1:]) {
-			// A command hears the second one itself, or dies of it.
-			signal.Stop(signals)
-			stop()
-			return
-		}
-		stop()
-		<-signals
-		os.Exit(cli.CodeFailed)
-	}()
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	err := start(os.Args[1:])
 	if err != nil && err.Error() != "" {
 		fmt.Fprintln(os.Stderr, "holdfast:", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	os.Exit(exitCode(err))
+}
+
+// start runs what was asked for until it ends or a signal ends it.
+func start(args []string) error {
+	if !serves(args) {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		// A second signal is heard by the command itself, or ends it: the handler is taken off with the first.
+		context.AfterFunc(ctx, stop)
+		return run(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, args, os.Stdin, os.Stdout, os.Stderr) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-signals:
+		stop()
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-signals:
+		return &cli.Exit{Code: cli.CodeFailed}
+	}
 }
 
 // serves says whether what is started is the appliance or an Agent, which stop gracefully until they are told twice.

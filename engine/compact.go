@@ -18,10 +18,8 @@ func (r *run) compact(built prompt.Built, source string) error {
 		Used: r.t.chat.Used, Unanswered: built.Unanswered}
 	r.draft.show(chat.Part{Type: chat.PartToolCall, CallID: s.CallID, ToolName: prompt.SummaryTool}, r.e.now().UTC())
 	r.e.feed.touch(r.id)
-	started := r.e.now()
-	var reply chat.Reply
 	var err error
-	s.Text, reply, err = r.summarise(built)
+	s.Text, err = r.summarise(built)
 	if r.interrupted() {
 		r.draft.clear()
 		return context.Cause(r.ctx)
@@ -50,9 +48,6 @@ func (r *run) compact(built prompt.Built, source string) error {
 			c.Used = chat.ContextUse{Limit: c.Used.Limit}
 		}
 	}}
-	if err == nil {
-		o.usage = r.usage(chat.UsageCompaction, reply, r.e.now().Sub(started))
-	}
 	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
 }
 
@@ -62,18 +57,17 @@ func (r *run) spent() bool {
 	return turn.Compactions >= prompt.MaxCompactions || turn.Compactions > 0 && turn.CompactedAt == turn.Steps
 }
 
-// summarise asks for the summary, once more without Tools when the reply has no text.
-func (r *run) summarise(built prompt.Built) (string, chat.Reply, error) {
-	var reply chat.Reply
+// summarise asks for the summary, once more without Tools when the reply has no text. Each call that was answered is booked.
+func (r *run) summarise(built prompt.Built) (string, error) {
 	for _, withoutTools := range []bool{false, true} {
 		req, ok := prompt.SummaryRequest(built, withoutTools)
 		if !ok {
-			return "", reply, prompt.ContextFull(built)
+			return "", prompt.ContextFull(built)
 		}
 		text := ""
 		r.unwrapping()
-		var err error
-		reply, err = r.e.model.Stream(chat.WithPurpose(r.ctx, chat.UsageCompaction), req, func(d chat.Delta) error {
+		started := r.e.now()
+		reply, err := r.e.model.Stream(chat.WithPurpose(r.ctx, chat.UsageCompaction), req, func(d chat.Delta) error {
 			if d.Retry != nil {
 				text = ""
 				r.unwrapping()
@@ -84,11 +78,15 @@ func (r *run) summarise(built prompt.Built) (string, chat.Reply, error) {
 			text += d.Text
 			return nil
 		})
-		if text = strings.TrimSpace(text); err != nil || text != "" {
-			return text, reply, err
+		if err != nil {
+			return "", err
+		}
+		r.books.spend(r.usage(chat.UsageCompaction, reply, r.e.now().Sub(started)))
+		if text = strings.TrimSpace(text); text != "" {
+			return text, nil
 		}
 	}
-	return "", reply, nil
+	return "", nil
 }
 
 // compactByHand is the run that Compact asked for: it summarises and rests where the Chat came from.

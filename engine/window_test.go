@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -220,6 +221,9 @@ func TestCase52AnEmptySummary(t *testing.T) {
 	p := r.prompts()[n:]
 	if len(p) != 2 || v.Chat.State != chat.Waiting || v.Chat.LastError != nil || v.Chat.Intent != "" {
 		t.Errorf("%d summary requests, %s %v", len(p), v.Chat.State, v.Chat.LastError)
+	}
+	if got := r.usage(id); !slices.Equal(got, []string{"turn", "compaction", "compaction"}) {
+		t.Errorf("usage: %v", got)
 	}
 }
 
