@@ -43,8 +43,8 @@ func newer(t *testing.T, dir string) {
 	}
 }
 
-// held gives every file of a directory; the lock names who asked last.
-func held(t *testing.T, dir string) map[string]string {
+// filesOf gives every file of a directory; the lock names who asked last.
+func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func Test06AStoreOfANewerVersion(t *testing.T) {
 		t.Fatalf("exit %d", code)
 	}
 	newer(t, a.data)
-	before := held(t, a.data)
+	before := filesOf(t, a.data)
 	for _, line := range []string{"serve --listen 127.0.0.1:0 --no-open", "doctor --compact", "export --all " + filepath.Join(t.TempDir(), "out") + " --salvage"} {
 		code, out, errs := runToEnd(t, a.data, "", strings.Fields(line)...)
 		lines := strings.Split(strings.TrimSpace(errs), "\n")
@@ -77,7 +77,7 @@ func Test06AStoreOfANewerVersion(t *testing.T) {
 		if code != cli.CodeNewer || out != "" || !strings.HasPrefix(last, "holdfast: ") || !strings.Contains(last, "start the version of Holdfast that wrote it, or a newer one") {
 			t.Errorf("holdfast %s: exit %d; stdout %q, stderr %q", line, code, out, errs)
 		}
-		after := held(t, a.data)
+		after := filesOf(t, a.data)
 		for path, text := range before {
 			if after[path] != text {
 				t.Errorf("holdfast %s: %s was changed", line, path)
