@@ -232,6 +232,14 @@ func closeChildren(tx *kv.Tx, c *chat.Chat) ([]change, error) {
 	return out, nil
 }
 
+// closeInterrupted is closeChildren for a transition that may have interrupted the Chat's Turn: what its Sub-agents do is the Turn's work.
+func closeInterrupted(tx *kv.Tx, c *chat.Chat) ([]change, error) {
+	if c.State != chat.Interrupting {
+		return nil, nil
+	}
+	return closeChildren(tx, c)
+}
+
 // FamiliesInput names root Chats.
 type FamiliesInput struct{ IDs []chat.ID }
 

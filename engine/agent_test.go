@@ -202,6 +202,42 @@ func TestInterruptingARootStopsItsSubAgents(t *testing.T) {
 	}
 }
 
+// TestWhatInterruptsARootStopsItsSubAgents: also where that is a message, or one of the queue, that is to be next at once.
+func TestWhatInterruptsARootStopsItsSubAgents(t *testing.T) {
+	for name, interrupt := range map[string]func(r *rig, id chat.ID){
+		"send": func(r *rig, id chat.ID) { r.send(id, "something else", engine.BusyInterrupt) },
+		"promote": func(r *rig, id chat.ID) {
+			q := r.send(id, "something else", "").Queued
+			if _, err := r.engine.Promote(context.Background(), r.who, engine.QueuedInput{ChatID: id, QueuedID: q.ID}); err != nil {
+				r.t.Fatal(err)
+			}
+		},
+	} {
+		r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+			if p.User() == "something else" {
+				return scripted.Text("Something else it is.")
+			}
+			return family(func(*scripted.Prompt) scripted.Reply { return stalled(scripted.Words("I begin")) },
+				toolCall("spawn_agent", `{"prompt":"one"}`), toolCall("wait_agent", `{"chat_id":"$ID"}`))(p)
+		}}})
+		id := r.create("go")
+		v := r.until(id, "the wait", func(v engine.View) bool {
+			return len(v.Children) == 1 && v.Draft != nil && len(v.Draft.Parts) == 2 && v.Draft.Parts[1].ToolName == "wait_agent"
+		})
+		kid := v.Children[0].ID
+		r.until(kid, "text", streamed("I begin"))
+		interrupt(r, id)
+		k := r.rest(kid)
+		if k.Chat.State != chat.Waiting || k.Chat.RestReason != chat.RestInterrupted || !k.Chat.Turn.WithParent {
+			t.Errorf("%s: the sub-agent is %s (%s), %+v", name, k.Chat.State, k.Chat.RestReason, k.Chat.Turn)
+		}
+		v = r.rest(id)
+		if last := v.Messages[len(v.Messages)-1]; v.Chat.State != chat.Waiting || last.Content[0].Text != "Something else it is." {
+			t.Errorf("%s: %s", name, transcript(v.Messages))
+		}
+	}
+}
+
 // TestAnEditStopsTheSubAgents: what they work on is deleted; each says that its parent took it along.
 func TestAnEditStopsTheSubAgents(t *testing.T) {
 	r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {

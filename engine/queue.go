@@ -73,7 +73,11 @@ func (e *Engine) EditQueued(ctx context.Context, p chat.Principal, in EditQueued
 func (e *Engine) changeQueue(ctx context.Context, p chat.Principal, in QueuedInput, kind chat.EventKind, also chat.MessageID,
 	edit func([]*chat.QueuedMessage, int) []*chat.QueuedMessage) (Done, error) {
 	queued := in.QueuedID
-	_, err := e.changeOnce(ctx, p, in.Keyed, string(kind), in, change{chat: in.ChatID, quiet: kind != chat.Promote,
+	var children func(*kv.Tx, *chat.Chat) ([]change, error)
+	if kind == chat.Promote {
+		children = closeInterrupted
+	}
+	_, err := e.changeOnce(ctx, p, in.Keyed, string(kind), in, change{chat: in.ChatID, quiet: kind != chat.Promote, also: children,
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			queue, err := tx.Queue(c.ID)
 			if err != nil {

@@ -41,6 +41,14 @@ type SendOutput struct {
 	Replayed bool `json:"-"`
 }
 
+// interrupting is what a Message of this kind does beside its own Chat.
+func interrupting(kind chat.EventKind) func(*kv.Tx, *chat.Chat) ([]change, error) {
+	if kind != chat.SendInterrupt {
+		return nil
+	}
+	return closeInterrupted
+}
+
 // Send gives a Chat the next user Message: it starts a Turn, waits in the queue, or interrupts.
 func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (SendOutput, error) {
 	kind := chat.Send
@@ -68,7 +76,7 @@ func (e *Engine) Send(ctx context.Context, p chat.Principal, in SendInput) (Send
 		rec.answer = func() any { return SendOutput{Message: ins.stored, Queued: ins.queued, Warnings: ins.warnings} }
 	}
 	done := e.ports.traces.note(ctx, in.ChatID, ins.message.CreatedAt, e.now)
-	err = e.changeAndRun(ctx, change{chat: in.ChatID, insert: ins, receipt: rec,
+	err = e.changeAndRun(ctx, change{chat: in.ChatID, insert: ins, receipt: rec, also: interrupting(kind),
 		event: func(tx *kv.Tx, c *chat.Chat) (chat.Event, error) {
 			if in.Answers != "" && (c.Turn.Asks == nil || c.Turn.Asks.CallID != in.Answers || !c.State.AtRest()) {
 				return chat.Event{}, &chat.Error{Kind: chat.KindWrongState, Message: "This was answered already."}
