@@ -142,6 +142,7 @@ func TestBrowserStop(t *testing.T) {
 	p.do("press Esc", chromedp.KeyEvent(kb.Escape))
 	p.shows("#toasts", "Press Esc once more")
 	p.do("press Esc again", chromedp.KeyEvent(kb.Escape))
+	p.lacks("#toasts", "Press Esc once more")
 	p.shows("#rest", "You interrupted this turn")
 	p.rests()
 	if now := p.log(); !strings.HasPrefix(now, kept[:len(kept)/2]) {

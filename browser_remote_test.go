@@ -22,7 +22,7 @@ func TestBrowserRemoteWorkspace(t *testing.T) {
 	t.Parallel()
 	running, err := scripted.Listen("127.0.0.1:0", scripted.New(scripted.Options{Models: []scripted.Model{{Name: "worker:latest", Answer: func(in *scripted.Prompt) scripted.Reply {
 		if in.User() == "Build it there." && len(in.Results()) == 0 {
-			return callTool("execute", map[string]any{"command": "for i in 1 2 3; do echo step $i; done; echo x >> main.go; while [ ! -e go-on ]; do :; done; echo built", "timeout": "90s"})
+			return callTool("execute", map[string]any{"command": "while [ ! -e begin ]; do :; done; for i in 1 2 3; do echo step $i; done; echo x >> main.go; while [ ! -e go-on ]; do :; done; echo built", "timeout": "90s"})
 		}
 		return scripted.Text("It is built on the other machine.")
 	}}}}))
@@ -43,7 +43,11 @@ func TestBrowserRemoteWorkspace(t *testing.T) {
 	a.agentIs("online")
 	p := browse(t, a)
 	p.open(a.url + "/chats/" + a.chatIn(workspace, "Build it there."))
-	p.shows("body", "step 3")
+	p.until(`document.querySelector('#log li.row-tool.is-run')`)
+	if err := os.WriteFile(filepath.Join(dir, "begin"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.shows("#log details.row-tool[open] .is-tail", "step 3")
 	p.shows("#repos", "main.go")
 	p.picture("remote-1-runs")
 	if err := os.WriteFile(filepath.Join(dir, "go-on"), nil, 0o600); err != nil {

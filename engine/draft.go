@@ -33,6 +33,8 @@ type Draft struct {
 type DraftPart struct {
 	chat.Part
 	Since time.Time
+	// Grew is when a text was last added to.
+	Grew time.Time
 	// Live is the output of a running Call so far, its newest 16 KiB; LiveBytes counts all of it.
 	Live      string
 	LiveBytes int64
@@ -129,6 +131,9 @@ func (d *draft) grow(x chat.Delta, now time.Time) int {
 			c.ID = callID(d.d.Step, d.calls)
 		}
 		d.calls++
+		if n := len(d.d.Parts); n > 0 && d.d.Parts[n-1].Type == chat.PartReasoning {
+			d.complete(now)
+		}
 		d.add(chat.Part{Type: chat.PartToolCall, CallID: c.ID, ToolName: c.Name, Args: c.Args}, now)
 		d.unsaved += len(c.Args) + len(c.Name)
 	case x.Reasoning != "":
@@ -142,18 +147,24 @@ func (d *draft) grow(x chat.Delta, now time.Time) int {
 func (d *draft) text(t chat.PartType, s string, now time.Time) {
 	n := len(d.d.Parts)
 	if n == 0 || d.d.Parts[n-1].Type != t {
-		if n > 0 && d.d.Parts[n-1].CompletedAt == nil {
-			d.d.Parts[n-1].CompletedAt = &now
-		}
+		d.complete(now)
 		d.add(chat.Part{Type: t, CreatedAt: &now}, now)
 		n++
 	}
+	d.d.Parts[n-1].Grew = now
 	d.bufs[n-1].WriteString(s)
 	d.unsaved += len(s)
 }
 
+// complete ends the last Part: another one begins.
+func (d *draft) complete(now time.Time) {
+	if n := len(d.d.Parts); n > 0 && d.d.Parts[n-1].CompletedAt == nil {
+		d.d.Parts[n-1].CompletedAt = &now
+	}
+}
+
 func (d *draft) add(p chat.Part, now time.Time) {
-	d.d.Parts = append(d.d.Parts, DraftPart{Part: p, Since: now})
+	d.d.Parts = append(d.d.Parts, DraftPart{Part: p, Since: now, Grew: now})
 	d.bufs = append(d.bufs, &strings.Builder{})
 	d.saved = append(d.saved, 0)
 }
@@ -279,8 +290,8 @@ func (d *draft) reply() []chat.Part {
 			p.CreatedAt = nil
 		}
 		if p.CompletedAt == nil && p.Type == chat.PartReasoning {
-			now := p.Since
-			p.CompletedAt = &now
+			grew := p.Grew
+			p.CompletedAt = &grew
 		}
 		parts = append(parts, p.Part)
 	}

@@ -84,6 +84,27 @@ func TestCallsGetIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestReasoningEndsWithItsCall: reasoning that a Call follows is over when the Call comes, and what ends a reply lasted until it last grew.
+func TestReasoningEndsWithItsCall(t *testing.T) {
+	began := time.Now()
+	d := &draft{}
+	d.reset(1, 1, "r", began, began, 0)
+	d.grow(chat.Delta{Reasoning: "first "}, began)
+	d.grow(chat.Delta{Reasoning: "this"}, began.Add(30*time.Second))
+	lasted := func() time.Duration { p := d.reply()[0]; return p.CompletedAt.Sub(*p.CreatedAt) }
+	if d.view().Parts[0].CompletedAt != nil || lasted() != 30*time.Second {
+		t.Errorf("reasoning that nothing follows lasted %v", lasted())
+	}
+	d.grow(chat.Delta{Call: &chat.Call{Name: "execute", Args: json.RawMessage(`{}`)}}, began.Add(40*time.Second))
+	if d.view().Parts[0].CompletedAt == nil {
+		t.Error("the reasoning counts on while its call runs")
+	}
+	d.startCall(d.view().Parts[1].CallID, "execute", began.Add(time.Hour))
+	if lasted() != 40*time.Second || d.reply()[1].CompletedAt != nil {
+		t.Errorf("reasoning before a call lasted %v", lasted())
+	}
+}
+
 // TestLiveOutputIsBounded: readers get the newest 16 KiB of a running Call, whole runes, and the count of all of it.
 func TestLiveOutputIsBounded(t *testing.T) {
 	d := &draft{}

@@ -59,6 +59,7 @@ function toast(text) {
   el.dataset.toast = ''
   el.textContent = text
   $('toasts').append(el)
+  return el
 }
 
 // Scrolling: the page follows the text only while the reader is at its end.
@@ -459,13 +460,13 @@ async function opened(e) {
   }
 }
 
-let escAt = 0
+let escAt = 0, once
 function interrupt() {
   const stop = $('stop')
   if (!stop) return
-  if (Date.now() - escAt < 4000) { escAt = 0; stop.click(); return }
+  if (Date.now() - escAt < 4000) { escAt = 0; once.remove(); stop.click(); return }
   escAt = Date.now()
-  toast('Press Esc once more to interrupt the model.')
+  once = toast('Press Esc once more to interrupt the model.')
 }
 const field = () => document.querySelector('.sidebar input[type=search]')
 function seek(text) {
