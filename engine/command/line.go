@@ -116,7 +116,7 @@ func (r *reader) call(n *syntax.CallExpr) {
 	case !words[0].Known || words[0].Text == "":
 		r.unsure("which program it runs is known only when it runs")
 	case wrappers[program]:
-		r.unsure(program + " runs what its arguments say")
+		r.unsure("it runs " + program + ", which runs what it is given")
 		r.nested(words)
 	case program == "cd" || program == "pushd" || program == "popd":
 		r.moves = true

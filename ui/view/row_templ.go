@@ -1083,7 +1083,7 @@ func approvalBody(title string, a Approval) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = icon("i-right").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = iconTone("i-right", "chev").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
