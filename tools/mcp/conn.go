@@ -117,7 +117,7 @@ func (c *Conn) transport(life context.Context) (transport.Interface, error) {
 			return nil, &Error{Kind: Unreachable, Detail: Line(c.server.hide(err.Error()), 300)}
 		}
 		c.program = newProgram(p, c)
-		t := transport.NewIO(c.program, p.Stdin, noLog{})
+		t := transport.NewIO(c.program, c.program.Stdin, noLog{})
 		transport.WithCommandLogger(quiet)(t)
 		return ioTap{t, c}, nil
 	}

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,13 +46,42 @@ func TestMain(m *testing.M) {
 		}
 	case "die":
 		return
-	case "stay":
-		// It hears of no end of its input, and of no word to end.
-		deaf := make(chan os.Signal, 1)
-		signal.Notify(deaf, os.Interrupt)
-		for {
-			<-deaf
+	case "asks":
+		// Fewer requests than are a flood, and no answer to them is read.
+		for range 5000 {
+			fmt.Println(`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}`)
 		}
+		stay()
+	case "deaf":
+		// It greets, and then reads nothing more.
+		for lines := bufio.NewReaderSize(os.Stdin, 16); ; {
+			var q struct {
+				ID     json.RawMessage
+				Method string
+			}
+			line, err := lines.ReadBytes('\n')
+			if err != nil || json.Unmarshal(line, &q) != nil {
+				return
+			}
+			if q.Method == "initialize" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", q.ID, hello)
+				stay()
+			}
+			if q.ID != nil {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", q.ID)
+			}
+		}
+	case "stay":
+		stay()
+	}
+}
+
+// stay hears of no end of its input, and of no word to end.
+func stay() {
+	deaf := make(chan os.Signal, 1)
+	signal.Notify(deaf, os.Interrupt)
+	for {
+		<-deaf
 	}
 }
 
@@ -71,8 +101,13 @@ func library() *server.MCPServer {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	add("huge", func(context.Context, lib.CallToolRequest) (*lib.CallToolResult, error) {
-		return lib.NewToolResultText(strings.Repeat("x", 62<<20)), nil
+	// 12 MB are over every limit; 62 take this library long to write.
+	add("huge", func(_ context.Context, r lib.CallToolRequest) (*lib.CallToolResult, error) {
+		size := 12 << 20
+		if r.GetString("text", "") == "more" {
+			size = 62 << 20
+		}
+		return lib.NewToolResultText(strings.Repeat("x", size)), nil
 	})
 	add("pictures", func(context.Context, lib.CallToolRequest) (*lib.CallToolResult, error) {
 		one := base64.StdEncoding.EncodeToString([]byte("picture"))
@@ -222,7 +257,7 @@ func TestCallThatHangsOrFloods(t *testing.T) {
 			t.Errorf("after it: %+v, %v", got, err)
 		}
 		if _, err := c.Call(t.Context(), "huge", json.RawMessage(`{"text":""}`)); kindOf(t, err) != mcp.TooLarge {
-			t.Errorf("62 MB: %v", err)
+			t.Errorf("12 MB: %v", err)
 		}
 	})
 }
@@ -231,7 +266,7 @@ func TestCallThatHangsOrFloods(t *testing.T) {
 func TestAHugeAnswerIsNotHeld(t *testing.T) {
 	c := dial(t, program(t, "serve"), mcp.Limits{})
 	before := heap()
-	if _, err := c.Call(t.Context(), "huge", json.RawMessage(`{"text":""}`)); kindOf(t, err) != mcp.TooLarge {
+	if _, err := c.Call(t.Context(), "huge", json.RawMessage(`{"text":"more"}`)); kindOf(t, err) != mcp.TooLarge {
 		t.Errorf("62 MB: %v", err)
 	}
 	if grown := heap() - before; grown > 64<<20 {
@@ -248,11 +283,11 @@ func heap() int64 {
 
 func TestProgramsThatMisbehave(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]mcp.Kind{"flood": mcp.TooLarge, "chatter": mcp.TooLarge, "die": mcp.Closed, "stay": mcp.TimedOut} {
+	for mode, want := range map[string]mcp.Kind{"flood": mcp.TooLarge, "chatter": mcp.TooLarge, "die": mcp.Closed, "stay": mcp.TimedOut, "asks": mcp.TimedOut} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			if mode == "stay" {
+			if want == mcp.TimedOut {
 				short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 				defer cancel()
 				ctx = short
@@ -262,6 +297,31 @@ func TestProgramsThatMisbehave(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		})
+	}
+}
+
+// A program that reads nothing more costs a call its time, not for ever, and what no pipe holds is bounded.
+func TestAProgramThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	quick := mcp.Limits{Call: 200 * time.Millisecond, Terminate: 20 * time.Millisecond, Kill: 20 * time.Millisecond}
+	c := dial(t, program(t, "deaf"), quick)
+	args := json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)
+	kinds := []mcp.Kind{}
+	for range 4 {
+		_, err := c.Call(t.Context(), "echo", args)
+		kinds = append(kinds, kindOf(t, err))
+		if kinds[len(kinds)-1] == mcp.Broken && !strings.Contains(err.Error(), "does not read") {
+			t.Errorf("one too many: %v", err)
+		}
+	}
+	if kinds[0] != mcp.TimedOut || kinds[3] != mcp.Broken {
+		t.Errorf("calls end as %v", kinds)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := dial(t, program(t, "deaf"), mcp.Limits{Terminate: quick.Terminate, Kill: quick.Kill})
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := slow.Call(ctx, "echo", args); kindOf(t, err) != mcp.Cancelled {
+		t.Errorf("a call that nobody waits for: %v", err)
 	}
 }
 

@@ -103,6 +103,8 @@ func (c *Conn) classify(ctx context.Context, err error, saw outcome) *Error {
 		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("an answer over %d MiB", c.limits.Answer>>20)}
 	case saw.flood || errors.Is(err, errFlood):
 		return &Error{Kind: TooLarge, Detail: errFlood.Error()}
+	case errors.Is(err, errDeaf):
+		return &Error{Kind: Broken, Detail: errDeaf.Error()}
 	case late(ctx):
 		return &Error{Kind: TimedOut, Detail: ""}
 	case ctx.Err() != nil:

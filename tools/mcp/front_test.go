@@ -255,7 +255,8 @@ func TestAServerThatHangsCostsItself(t *testing.T) {
 // Servers that misbehave in each way, and one that is good: each says why it is not there.
 func TestServersThatMisbehave(t *testing.T) {
 	t.Parallel()
-	a := apitest.Start(t, apitest.Options{Answer: calls, MCP: mcp.SourceOptions{Limits: mcp.Limits{Close: 50 * time.Millisecond}}})
+	// None of them hangs, so the time for opening is none of this test's reasons.
+	a := apitest.Start(t, apitest.Options{Answer: calls, MCP: mcp.SourceOptions{Open: time.Minute, Limits: mcp.Limits{Close: 50 * time.Millisecond}}})
 	flood := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"`)

@@ -310,7 +310,7 @@ func TestLongAnswers(t *testing.T) {
 		t.Fatalf("%d bytes, cut: %v of %d, in %q", len(p.Result), p.Truncated, p.FullBytes, path)
 	}
 	if p := got["b__huge"]; !p.IsError || !strings.Contains(string(p.Result), "8 MiB") {
-		t.Errorf("62 MB: %s", p.Result)
+		t.Errorf("12 MB: %s", p.Result)
 	}
 	if text := string(got["b__shape"].Result); !strings.Contains(text, "a text") || !strings.Contains(text, `\"n\":1`) {
 		t.Errorf("shape: %s", text)

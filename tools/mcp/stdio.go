@@ -15,7 +15,9 @@ type program struct {
 }
 
 func newProgram(p *Process, c *Conn) *program {
-	return &program{Process: p, conn: c, out: p.Stdout, left: c.limits.Answer}
+	own := *p
+	own.Stdin = newInput(p.Stdin)
+	return &program{Process: &own, conn: c, out: p.Stdout, left: c.limits.Answer}
 }
 
 // Read gives the program's output, and ends when a line is too long or nobody asked for so many.
