@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -34,6 +36,9 @@ func (e *Engine) Amend(ctx context.Context, _ chat.Principal, in AmendInput) (*c
 	}
 	if err := checkMode(in.PlanMode); err != nil {
 		return nil, err
+	}
+	if in.PinOrder != nil && *in.PinOrder > math.MaxInt32 {
+		return nil, chat.Invalid("pin_order", "It must be 0 to "+strconv.Itoa(math.MaxInt32)+".")
 	}
 	if len(in.Labels) > 50 {
 		return nil, chat.Invalid("labels", "At most 50 labels.")

@@ -44,9 +44,9 @@ func toolBytes(tools []chat.ToolDef) int64 {
 // count of its own.
 func estimate(used chat.ContextUse, bytes int64) int64 {
 	if used.Tokens <= 0 || bytes < used.PromptBytes {
-		return (bytes + bytesPerToken - 1) / bytesPerToken
+		return tokensOf(bytes)
 	}
-	return used.Tokens + (bytes-used.PromptBytes+bytesPerToken-1)/bytesPerToken
+	return used.Tokens + tokensOf(bytes-used.PromptBytes)
 }
 
 // Used gives how full the window is after a reply, from the server's counts; prev is the state before and parts are the reply. A
@@ -114,7 +114,7 @@ func NewestFits(built Built, maxOutput int) bool {
 		}
 	}
 	window := req.Options.NumCtx
-	return (bytes+bytesPerToken-1)/bytesPerToken+int64(Reserve(maxOutput, window)) <= int64(window)
+	return tokensOf(bytes)+int64(Reserve(maxOutput, window)) <= int64(window)
 }
 
 // ThresholdReached is the percent rule: whether to compact after a Step or at a Turn's start. It rests at 100, while nothing was
@@ -170,11 +170,20 @@ func ContextFull(built Built) *chat.Error {
 	return &chat.Error{Kind: chat.KindContextFull, Message: "The conversation no longer fits the model's window.",
 		Model: built.Request.Model,
 		Detail: cutRunes(fmt.Sprintf("About %d tokens of %d. Largest: %s. %s", built.Tokens, built.Request.Options.NumCtx,
-			strings.Join(names, ", "), wayOut), 500)}
+			strings.Join(names, ", "), wayOut(built.Request)), 500)}
 }
 
 // wayOut is what helps when compacting did not: each of it does.
-const wayOut = "Clear the context, edit the message that led to it, or choose a model with a larger window."
+func wayOut(req *chat.Request) string {
+	window := req.Options.NumCtx
+	if tokensOf(int64(len(req.System))+toolBytes(req.Tools))+int64(Reserve(0, window)) > int64(window) {
+		return "Choose a model with a larger window, or take tools or instructions away: there is no room for a message."
+	}
+	return "Clear the context, edit the message that led to it, or choose a model with a larger window."
+}
+
+// tokensOf estimates what was not counted.
+func tokensOf(bytes int64) int64 { return (bytes + bytesPerToken - 1) / bytesPerToken }
 
 // cutRunes gives at most n runes of s.
 func cutRunes(s string, n int) string {

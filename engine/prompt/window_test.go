@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -65,6 +66,19 @@ func TestFits(t *testing.T) {
 		if got := Fits(built(c.window, c.tokens*3, chat.ContextUse{}), c.most); got != c.want {
 			t.Errorf("window %d most %d tokens %d: %v", c.window, c.most, c.tokens, got)
 		}
+	}
+}
+
+// TestNoRoomForAnyMessage: where the definitions alone fill the window, nothing is advised that leaves them as they are.
+func TestNoRoomForAnyMessage(t *testing.T) {
+	h := &told{}
+	h.user("hello")
+	in := h.input(t)
+	in.Window = 4096
+	in.Tools = []chat.ToolDef{{Name: "big", Schema: json.RawMessage(`{"description":"` + strings.Repeat("x", 12_000) + `"}`)}}
+	b := Build(in)
+	if e := ContextFull(b); NewestFits(b, 0) || !strings.Contains(e.Detail, "take tools or instructions away") || strings.Contains(e.Detail, "Clear") {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -280,3 +280,25 @@ func TestASecretOfAChatStaysInside(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAPinIsANumberThatCanBeKept: a chat is pinned at its place, at most the largest that the store has room for.
+func TestAPinIsANumberThatCanBeKept(t *testing.T) {
+	a := apitest.Start(t, apitest.Options{})
+	first, second := create(t, a, "the first").ID, create(t, a, "the second").ID
+	a.Rests(t, first)
+	a.Rests(t, second)
+	pin := func(id chat.ID, at int) error {
+		return a.Client.UpdateChat(t.Context(), id, client.ChatUpdate{PinOrder: &at})
+	}
+	if err := errors.Join(pin(first, 1<<31-1), pin(second, 1)); err != nil {
+		t.Fatal(err)
+	}
+	var refused *chat.Error
+	if err := pin(second, 1<<31); !errors.As(err, &refused) || refused.Kind != chat.KindInvalid || refused.Validations[0].Field != "pin_order" {
+		t.Errorf("a larger one: %v", err)
+	}
+	page, err := a.Client.Chats(t.Context(), client.ChatQuery{})
+	if err != nil || page.Chats[0].ID != second || page.Chats[1].ID != first || page.Chats[1].PinOrder != 1<<31-1 {
+		t.Errorf("%+v, %v", page.Chats, err)
+	}
+}
