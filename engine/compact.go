@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -48,7 +49,25 @@ func (r *run) compact(built prompt.Built, source string) error {
 			c.Used = chat.ContextUse{Limit: c.Used.Limit}
 		}
 	}}
-	return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
+	if s.Failure != "" {
+		return r.commitStep(chat.Event{Kind: chat.CommitStep}, o)
+	}
+	return r.commitSummary(o)
+}
+
+// commitSummary stores a summary. What the model is still to be told follows it, and what it was told of directories that it met is told again when it
+// meets them again: the summary stands in the place of both.
+func (r *run) commitSummary(o outcome) error {
+	notes := slices.DeleteFunc(r.t.notes, func(m chat.Message) bool {
+		// There is no reply any more to go on with.
+		return chat.PlainText(m.Content) == chat.TextGoOn
+	})
+	r.t.notes = nil
+	if err := r.commitStep(chat.Event{Kind: chat.CommitStep}, o); err != nil {
+		return err
+	}
+	r.t.notes, r.t.extra.guided.seen = notes, nil
+	return nil
 }
 
 // spent says that compacting once more is of no use: the Turn may not, or no Step came of it the last time.
