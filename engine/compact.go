@@ -87,9 +87,19 @@ func (r *run) summarise(built prompt.Built) (string, error) {
 		r.unwrapping()
 		started := r.e.now()
 		reply, err := r.e.model.Stream(chat.WithPurpose(r.ctx, chat.UsageCompaction), req, func(d chat.Delta) error {
-			if d.Retry != nil {
+			switch now := r.e.now(); {
+			case d.Retry != nil:
 				text = ""
 				r.unwrapping()
+				r.e.meters.retries.Inc(string(d.Retry.Kind))
+				r.draft.pause(d.Retry, now)
+				r.e.feed.touch(r.id)
+				return nil
+			case d.Phase != "":
+				// The call is on its way, again after a retry; to a reader all of it is compacting.
+				r.draft.setPhase(chat.PhaseCompacting, d.Place, now)
+				r.pace.soon()
+				return nil
 			}
 			if r.t.unwrap != nil {
 				d.Text = r.t.unwrap.Add(d.Text)

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/kv"
 )
@@ -233,7 +234,8 @@ func (p panicking) Stream(ctx context.Context, req *chat.Request, yield func(cha
 // TestCase24And26Leases: a Chat whose lease was taken over gets nothing of the old runner; one without a runner is recovered by the sweep.
 func TestCase24And26Leases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, setup{model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+		m := metric.New()
+		r := newRig(t, setup{metrics: m, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
 			if p.User() == "go" {
 				return scripted.Reply{Frames: []scripted.Frame{{Text: "begun"}, {Text: " and ended", Delay: 10 * time.Second}}}
 			}
@@ -261,6 +263,9 @@ func TestCase24And26Leases(t *testing.T) {
 		v = r.rest(id)
 		if got := transcript(v.Messages); !strings.HasPrefix(got, "user: go\nassistant [cut: crash]: begun\n") {
 			t.Errorf("case 24: %s", got)
+		}
+		if body := scrape(t, m); !strings.Contains(body, "\nholdfast_fence_misses_total 1\n") || !strings.Contains(body, "\nholdfast_leases_recovered_total{reason=\"sweep\"} 1\n") {
+			t.Error("the fence or the recovery is not counted")
 		}
 	})
 }

@@ -67,3 +67,37 @@ func TestTurnsAndPromptsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsAndCallsAreCounted: what a Turn moves of engine.md 17; the metrics of recovery stand with the leases, those of summaries with them.
+func TestStepsAndCallsAreCounted(t *testing.T) {
+	m := metric.New()
+	r := newRig(t, setup{metrics: m, config: window(16384), tools: []chat.Tool{instant("big", strings.Repeat("word ", 20000)), instant("probe", "x")},
+		model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+			switch {
+			case p.User() == "name it":
+				return scripted.Text("Named.")
+			case len(p.Results()) == 0:
+				return scripted.Calls(toolCall("big", `{}`))
+			case len(p.Results()) == 1:
+				return scripted.Text("I look.\n```json\n{\"name\":\"probe\",\"arguments\":{\"n\":1}}\n```")
+			}
+			return scripted.Calls(toolCall("probe", `{"n":2}`))
+		}}})
+	id := r.create("name it")
+	r.rest(id)
+	r.send(id, "go round", "")
+	if v := r.rest(id); v.Chat.LastError == nil || v.Chat.LastError.Kind != chat.KindLoop {
+		t.Fatalf("%s %+v", v.Chat.State, v.Chat.LastError)
+	}
+	if err := r.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	body := scrape(t, m)
+	for _, begin := range []string{`holdfast_steps_total{model="m:latest"} 8`, `holdfast_step_seconds_count 8`, `holdfast_tokens_total{direction="in",model="m:latest"} `,
+		`holdfast_tokens_total{direction="out",model="m:latest"} `, `holdfast_tool_result_bytes_count{tool="big"} 1`, `holdfast_tool_results_truncated_total{tool="big"} 1`,
+		`holdfast_calls_repaired_total{form="`, `holdfast_loops_total{action="nudged"} `, `holdfast_loops_total{action="stopped"} 1`, `holdfast_errors_total{kind="loop"} 1`} {
+		if !strings.Contains(body, "\n"+begin) {
+			t.Errorf("no line %s", begin)
+		}
+	}
+}

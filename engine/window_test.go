@@ -9,9 +9,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
 	"holdfast/engine/ollama/scripted"
 )
 
@@ -225,6 +228,44 @@ func TestCase52AnEmptySummary(t *testing.T) {
 	if got := r.usage(id); !slices.Equal(got, []string{"turn", "compaction", "compaction"}) {
 		t.Errorf("usage: %v", got)
 	}
+}
+
+// TestARetryOfASummaryIsSeen: as one of a Step is, beside the card, and it is counted.
+func TestARetryOfASummaryIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metric.New()
+		tries := 0
+		r := newRig(t, setup{metrics: m, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+			if !isSummary(p) {
+				return echo(p)
+			}
+			if tries++; tries == 1 {
+				return scripted.Reply{Status: 503, Error: "server busy, please try again. maximum pending requests exceeded"}
+			}
+			return scripted.Reply{Before: time.Second, Frames: scripted.Words("short")}
+		}}})
+		id := r.create("one")
+		r.rest(id)
+		if _, err := r.engine.Compact(context.Background(), r.who, engine.CompactInput{ChatID: id}); err != nil {
+			t.Fatal(err)
+		}
+		card := func(v engine.View) bool {
+			return v.Draft != nil && len(v.Draft.Parts) == 1 && v.Draft.Parts[0].ToolName == chat.SummaryTool
+		}
+		v := r.until(id, "the retry", func(v engine.View) bool { return card(v) && v.Draft.Retry != nil })
+		if v.Draft.Phase != chat.PhaseRetrying || v.Draft.Retry.Kind != chat.KindBusy || v.Draft.Retry.Attempt != 1 {
+			t.Errorf("%s, %+v", v.Draft.Phase, v.Draft.Retry)
+		}
+		r.until(id, "the next try", func(v engine.View) bool {
+			return card(v) && v.Draft.Retry == nil && v.Draft.Phase == chat.PhaseCompacting
+		})
+		if v = r.rest(id); !strings.Contains(transcript(v.Messages), `"summary":"short"`) {
+			t.Errorf("%s", transcript(v.Messages))
+		}
+		if body := scrape(t, m); !strings.Contains(body, `holdfast_retries_total{kind="busy"} 1`) || !strings.Contains(body, `holdfast_compactions_total{result="ok"} 1`) {
+			t.Error("the retry or the compaction is not counted")
+		}
+	})
 }
 
 func TestCompactByHandAndClear(t *testing.T) {

@@ -137,10 +137,14 @@ func TestFirstSentence(t *testing.T) {
 		line  string
 		whole bool
 	}{
-		"":                               {"", true},
-		"Done.":                          {"Done.", true},
-		"Done. More follows.":            {"Done.", false},
-		"I changed main.go:14 and left.": {"I changed main.go:14 and left.", true},
+		"":                                {"", true},
+		"Done.":                           {"Done.", true},
+		"Done. More follows.":             {"Done.", false},
+		"1. Read it\n2. Mend it. Then go": {"Read it Mend it.", false},
+		"42. That is all.":                {"42.", false},
+		"It is 42. That is all.":          {"It is 42.", false},
+		"42.":                             {"42.", true},
+		"I changed main.go:14 and left.":  {"I changed main.go:14 and left.", true},
 		"## Summary\n\n- **one** thing\n- another": {"Summary.", false},
 		"Version 2.3.1 fixes `it`":                 {"Version 2.3.1 fixes it", true},
 		"```\ncode. here\n```\nAfter it.":          {"After it.", true},

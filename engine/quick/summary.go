@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -77,10 +78,10 @@ func FirstSentence(final string) (line string, whole bool) {
 
 var emphasis = strings.NewReplacer("**", "", "__", "", "`", "")
 
-// plainWords takes off the marks of Markdown that a line in a list would show: heads, bullets, emphasis, fences. A head ends with its line.
+// plainWords takes off the marks of Markdown that a line in a list would show: heads, bullets, numbers of items, emphasis, fences. A head ends with its line.
 func plainWords(s string) string {
 	var out []string
-	fenced := false
+	fenced, item := false, 1
 	for line := range strings.SplitSeq(s, "\n") {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "```") {
@@ -94,6 +95,9 @@ func plainWords(s string) string {
 		head := strings.HasPrefix(line, "#")
 		for _, mark := range []string{"- ", "* ", "+ "} {
 			bare = strings.TrimPrefix(bare, mark)
+		}
+		if rest, ok := strings.CutPrefix(bare, strconv.Itoa(item)+". "); ok {
+			bare, item = rest, item+1
 		}
 		bare = emphasis.Replace(bare)
 		if bare == "" {

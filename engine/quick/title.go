@@ -74,13 +74,31 @@ func checkTitle(s string) (string, error) {
 	title := strings.Join(strings.Fields(printable(s)), " ")
 	title = strings.TrimSpace(strings.Trim(title, "\"'`“”„‘’«»‹›「」"))
 	title = strings.TrimRight(title, ".")
-	if n := len(strings.Fields(title)); n < titleMin || n > titleMax {
+	if n := words(title); n < titleMin || n > titleMax {
 		return "", fmt.Errorf("%w: %d words", ErrTitle, n)
 	}
 	if n := len([]rune(title)); n > titleRunes {
 		return "", fmt.Errorf("%w: %d characters", ErrTitle, n)
 	}
 	return title, nil
+}
+
+// runesAWord is how many characters make a word, about, where a script has no spaces between words.
+const runesAWord = 3
+
+// words counts the words of a title.
+func words(title string) int {
+	n := 0
+	for _, field := range strings.Fields(title) {
+		dense := 0
+		for _, r := range field {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+				dense++
+			}
+		}
+		n += max(1, (dense+runesAWord-1)/runesAWord)
+	}
+	return n
 }
 
 // unfenced takes a Markdown fence off, which models without a grammar put around JSON.
