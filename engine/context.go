@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"holdfast/engine/chat"
@@ -46,7 +47,7 @@ func (e *Engine) marks(tx *kv.Tx, id chat.WorkspaceID, newest *chat.NewestSnapsh
 	var out []change
 	for _, id := range pinned {
 		c, found, err := tx.Chat(id)
-		if err != nil {
+		if err != nil && !errors.Is(err, kv.ErrDamaged) {
 			return nil, err
 		}
 		if !found || c.Archived || c.Pinned().Dirty() == (c.Pinned().Aggregate != newest.Aggregate) {

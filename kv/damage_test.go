@@ -266,6 +266,52 @@ func TestDamagedChatStandsInTheListAsDamaged(t *testing.T) {
 	closeStore(t, s)
 }
 
+// TestDamagedNoticesAndPinsHideNoOthers.
+func TestDamagedNoticesAndPinsHideNoOthers(t *testing.T) {
+	dir := t.TempDir()
+	owner, first, second := smallStore(t, dir)
+	space := chat.WorkspaceID(first.ID)
+	s := openTest(t, dir, faults{})
+	update(t, s, func(tx *Tx) error {
+		var all error
+		for i, c := range []*chat.Chat{first, second} {
+			c, _, err := tx.Chat(c.ID)
+			if err != nil {
+				return err
+			}
+			c.WorkspaceID, c.Context = space, &chat.ContextPin{Address: chat.Hash{1}}
+			all = errors.Join(all, tx.PutChat(c), tx.AddNotice(owner, &chat.KeptNotice{Number: int64(i + 1), Chat: c.ID, Title: "told"}))
+		}
+		return all
+	})
+	closeStore(t, s)
+	withBolt(t, dir, func(bt *bolt.Tx) error {
+		for _, b := range []bucket{bNotice, bPin} {
+			bk := bt.Bucket([]byte(b.String()))
+			key, value := bk.Cursor().First()
+			value = bytes.Clone(value)
+			value[len(value)-1] ^= 1
+			if err := bk.Put(bytes.Clone(key), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s = openTest(t, dir, faults{})
+	defer closeStore(t, s)
+	view(t, s, func(tx *Tx) error {
+		told, err1 := tx.Notices(owner)
+		pinned, err2 := tx.PinnedChats(space)
+		if len(told) != 2 || told[0].Number != 2 || len(pinned) != 1 {
+			t.Errorf("%d notices, pinned %v", len(told), pinned)
+		}
+		return errors.Join(err1, err2)
+	})
+	if got := s.Damages(); len(got) != 2 {
+		t.Errorf("the damage is listed as %v", got)
+	}
+}
+
 func TestDamagedIndexRecordHoldsNobodyUp(t *testing.T) {
 	dir := t.TempDir()
 	_, pending, _ := smallStore(t, dir)

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"errors"
 
 	"holdfast/engine/chat"
 )
@@ -18,13 +19,27 @@ func (x *Tx) AddNotice(user chat.UserID, n *chat.KeptNotice) error {
 	return x.t.putJSON(bNotice, sequenceKey(u[:], n.Number), n)
 }
 
-// Notices gives a person's Notices, oldest first.
+// Notices gives a person's Notices, oldest first. One that cannot be read is counted and left out: the others are worth no less.
 func (x *Tx) Notices(user chat.UserID) ([]*chat.KeptNotice, error) {
 	u, err := parseID(string(user))
 	if err != nil {
 		return nil, err
 	}
-	return listNoun[chat.KeptNotice](x, bNotice, u[:])
+	var out []*chat.KeptNotice
+	err = x.t.scan(bNotice, u[:], nil, func(r row) (bool, error) {
+		n, err := decodeRow[chat.KeptNotice](x, bNotice, r)
+		var d *DamageError
+		if errors.As(err, &d) {
+			x.s.damages.add(d.Damage)
+			return true, nil
+		}
+		out = append(out, n)
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // LastNotice gives the largest number of any Notice, 0 for none.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -158,14 +159,15 @@ func (x *Tx) contextText(workspace []byte, h chat.Hash) ([]byte, error) {
 	return text, err
 }
 
-// PinnedChats gives the Chats that pin a Snapshot of a Workspace. It looks at the pins of all Chats, without reading those.
+// PinnedChats gives the Chats that pin a Snapshot of a Workspace. It looks at the pins of all Chats, without reading those; one that cannot be read
+// is counted and hides none of the others.
 func (x *Tx) PinnedChats(id chat.WorkspaceID) ([]chat.ID, error) {
 	key, err := idKey(id)
 	if err != nil {
 		return nil, err
 	}
 	var out []chat.ID
-	err = x.pins(func(of id16, head []byte) {
+	err = x.pins(func(d *DamageError) error { x.s.damages.add(d.Damage); return nil }, func(of id16, head []byte) {
 		if bytes.Equal(head[:idSize], key) {
 			out = append(out, chat.ID(of.String()))
 		}
@@ -173,12 +175,15 @@ func (x *Tx) PinnedChats(id chat.WorkspaceID) ([]chat.ID, error) {
 	return out, err
 }
 
-func (x *Tx) pins(fn func(of id16, head []byte)) error {
+// pins gives the pins of all Chats; lost decides about one that cannot be read.
+func (x *Tx) pins(lost func(*DamageError) error, fn func(of id16, head []byte)) error {
 	return x.t.scan(bPin, nil, nil, func(r row) (bool, error) {
 		rec, err := decodeRecord(bPin, r.key, r.value)
-		if err == nil {
-			fn(toID(r.key), rec.head)
+		var d *DamageError
+		if errors.As(err, &d) {
+			return true, lost(d)
 		}
+		fn(toID(r.key), rec.head)
 		return true, err
 	})
 }

@@ -39,7 +39,9 @@ func (s *Store) sweepSnapshots(ctx context.Context) (int, error) {
 // keptSnapshots are the keys of the Snapshots that somebody pins or that are the newest.
 func (x *Tx) keptSnapshots() (map[string]bool, error) {
 	kept := map[string]bool{}
-	if err := x.pins(func(_ id16, head []byte) { kept[string(head)] = true }); err != nil {
+	// Without a pin, what it keeps would go.
+	lost := func(d *DamageError) error { return d }
+	if err := x.pins(lost, func(_ id16, head []byte) { kept[string(head)] = true }); err != nil {
 		return nil, err
 	}
 	err := x.t.scan(bNewest, nil, nil, func(r row) (bool, error) {

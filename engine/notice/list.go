@@ -2,6 +2,7 @@ package notice
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"holdfast/engine/chat"
@@ -74,6 +75,10 @@ func ofLiving(tx *kv.Tx, all []*chat.KeptNotice) ([]*chat.KeptNotice, error) {
 		is, asked := there[n.Chat]
 		if !asked {
 			_, found, err := tx.Chat(n.Chat)
+			if errors.Is(err, kv.ErrDamaged) {
+				// It is there, and what was told of it is as true as it was.
+				found, err = true, nil
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/engine/chat"
 	"holdfast/kv"
@@ -121,7 +122,7 @@ func (r *Room) chats(ctx context.Context, p chat.Principal, s *Summary) error {
 	return r.store.View(ctx, func(tx *kv.Tx) error {
 		for i := range s.Chats {
 			c, found, err := tx.Chat(s.Chats[i].RootID)
-			if err != nil {
+			if err != nil && !errors.Is(err, kv.ErrDamaged) {
 				return err
 			}
 			if s.Chats[i].Gone = !found; found && c.OwnerID == p.UserID {

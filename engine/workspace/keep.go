@@ -93,7 +93,7 @@ func liveIn(tx *kv.Tx, used map[chat.WorkspaceID]bool) error {
 	}
 	for _, id := range ids {
 		c, found, err := tx.Chat(id)
-		if err != nil {
+		if err != nil && !errors.Is(err, kv.ErrDamaged) {
 			return err
 		}
 		if found && c.WorkspaceID != "" && live(c) {

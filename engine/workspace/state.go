@@ -189,7 +189,7 @@ func inUse(tx *kv.Tx, id chat.WorkspaceID, as func(*chat.Chat) bool) (*chat.Chat
 	}
 	for _, a := range active {
 		c, found, err := tx.Chat(a)
-		if err != nil {
+		if err != nil && !errors.Is(err, kv.ErrDamaged) {
 			return nil, err
 		}
 		if found && c.WorkspaceID == id && as(c) {

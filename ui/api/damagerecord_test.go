@@ -41,15 +41,40 @@ func recordless(t *testing.T) (a *apitest.Appliance, whole, lost, parent, goodCh
 		}
 		return err
 	})
+	err = errors.Join(err, a.Store.Update(t.Context(), func(tx *kv.Tx) error {
+		var all error
+		for _, id := range []chat.ID{whole, lost} {
+			c, _, err := tx.Chat(id)
+			if err != nil {
+				return err
+			}
+			c.WorkspaceID, c.Context = pinnedIn, &chat.ContextPin{Address: chat.Hash{1}, Aggregate: chat.Hash{1}}
+			all = errors.Join(all, tx.PutChat(c))
+		}
+		return all
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Stop(t)
-	for _, title := range []string{`"title":"the zebra that breaks"`, `"title":"the child that breaks"`} {
-		overwrite(t, dir, title)
+	for root, title := range map[chat.ID]string{lost: "the zebra that breaks", parent: "the child that breaks"} {
+		overwrite(t, dir, `"root_chat_id":"`+string(root)+`","title":"`+title+`"`)
 	}
 	a = unchecked(t, dir)
 	return a, whole, lost, parent, goodChild, lostChild
+}
+
+// pinnedIn is the workspace whose context two of them have pinned.
+const pinnedIn chat.WorkspaceID = "01900000-0000-7000-8000-000000000001"
+
+// page0 is a chat that can be read.
+func page0(t *testing.T, c *client.Client) client.Chat {
+	t.Helper()
+	page, err := c.Chats(t.Context(), client.ChatQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Chats[0]
 }
 
 // unchecked starts an appliance on a store that is known to be damaged: one that is closed is not checked.
@@ -115,6 +140,26 @@ func TestAChatWhoseRecordCannotBeRead(t *testing.T) {
 			t.Errorf("the watch began with %+v, %v", changes, err)
 		}
 		break
+	}
+	if sums, err := c.CostSummary(ctx, page0(t, c).OwnerID, client.CostQuery{}); err != nil || len(sums.Chats) != 3 {
+		t.Errorf("what was used: %+v, %v", sums.Chats, err)
+	}
+	if told, err := c.Notifications(ctx, 50); err != nil || !slices.ContainsFunc(told.Notifications, func(n client.Notification) bool { return n.ChatID == lost }) {
+		t.Errorf("what was told: %+v, %v", told.Notifications, err)
+	}
+	newest := &chat.NewestSnapshot{Aggregate: chat.Hash{2}}
+	if err := a.Engine.NewestContext(ctx, pinnedIn, func(*kv.Tx) (*chat.NewestSnapshot, error) { return newest, nil }); err != nil {
+		t.Errorf("another context of its workspace: %v", err)
+	}
+	err := a.Store.View(ctx, func(tx *kv.Tx) error {
+		other, _, err := tx.Chat(whole)
+		if err == nil && !other.Context.Dirty() {
+			err = errors.New("it is not marked")
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("the other chat of that workspace: %v", err)
 	}
 	saysSo(t, a, lost)
 	saysSo(t, a, lostChild)
