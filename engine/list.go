@@ -17,10 +17,11 @@ type ListInput struct {
 	AfterID  chat.ID
 }
 
-// ListOutput is one page. Unread names the Chats with a reply that was not seen.
+// ListOutput is one page. Unread names the Chats with a reply that was not seen, Late those that go on when their Agent has answered.
 type ListOutput struct {
 	Chats   []*chat.Chat
 	Unread  map[chat.ID]bool
+	Late    map[chat.ID]bool
 	HasMore bool
 }
 
@@ -53,7 +54,7 @@ func (e *Engine) List(ctx context.Context, p chat.Principal, in ListInput) (List
 	if in.Limit < 1 || in.Limit > 200 {
 		return ListOutput{}, chat.Invalid("limit", "It must be 1 to 200.")
 	}
-	out := ListOutput{Unread: map[chat.ID]bool{}}
+	out := ListOutput{Unread: map[chat.ID]bool{}, Late: map[chat.ID]bool{}}
 	err := e.store.View(ctx, func(tx *kv.Tx) (err error) {
 		out.Chats, out.HasMore, err = tx.Chats(p.UserID, kv.ChatQuery{Archived: in.Archived, Limit: in.Limit, AfterID: in.AfterID})
 		if err != nil {
@@ -65,6 +66,9 @@ func (e *Engine) List(ctx context.Context, p chat.Principal, in ListInput) (List
 				return err
 			}
 			out.Unread[c.ID] = c.State.AtRest() && seen < c.LastReply
+			if c.State == chat.Running && e.feed.late.has(c.ID) {
+				out.Late[c.ID] = true
+			}
 		}
 		return nil
 	})

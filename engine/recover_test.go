@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -316,8 +317,16 @@ func TestRecoveryBesideAnAgent(t *testing.T) {
 	r.reopen()
 	r.start()
 	r.rest(other)
-	if v := r.view(id); v.Chat.State != chat.Running {
-		t.Errorf("without its agent it is %s (%s)", v.Chat.State, v.Chat.RestReason)
+	late := func() map[chat.ID]bool {
+		t.Helper()
+		list, err := r.engine.List(t.Context(), r.who, engine.ListInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Late
+	}
+	if v := r.view(id); v.Chat.State != chat.Running || !v.Late || !maps.Equal(late(), map[chat.ID]bool{id: true}) {
+		t.Errorf("without its agent it is %s (%s), late %v, in the list %v", v.Chat.State, v.Chat.RestReason, v.Late, late())
 	}
 	// What answers then is the folder of the test.
 	kind(chat.WorkspaceLocal)

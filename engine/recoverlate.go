@@ -29,6 +29,13 @@ func (r *recoveries) begin(id chat.ID) bool {
 	return true
 }
 
+// has says whether a Chat is being recovered.
+func (r *recoveries) has(id chat.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[id]
+}
+
 func (r *recoveries) end(id chat.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

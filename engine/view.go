@@ -47,6 +47,8 @@ type View struct {
 	Restorable map[chat.MessageID]int
 	// Files were sent in the Chat, oldest first.
 	Files []File
+	// Late: it goes on when its Agent has answered.
+	Late bool
 	// Damaged is nil when all that was read is whole.
 	Damaged *Damaged
 }
@@ -113,6 +115,7 @@ func (e *Engine) fill(v *View, b *base) {
 		sees := v.Config == nil || prompt.Sees(*v.Config)
 		v.Files = append(v.Files, File{File: f.File, Gone: f.Gone(), Left: leftOf(f.File, sees)})
 	}
+	v.Late = b.chat.State == chat.Running && e.feed.late.has(b.chat.ID)
 	v.Parent, v.Children, v.Others = b.parent, b.children, e.feed.others(b.chat, b.workspace)
 }
 

@@ -52,7 +52,7 @@ func (s *Site) archived(ctx context.Context, p chat.Principal, want int) view.Ar
 
 // listed gives the newest Chats of a person, or of the archive, as many as wanted.
 func (s *Site) listed(ctx context.Context, p chat.Principal, archived bool, want int) (engine.ListOutput, error) {
-	all := engine.ListOutput{Unread: map[chat.ID]bool{}, HasMore: true}
+	all := engine.ListOutput{Unread: map[chat.ID]bool{}, Late: map[chat.ID]bool{}, HasMore: true}
 	in := engine.ListInput{Archived: archived}
 	for all.HasMore && len(all.Chats) < want {
 		in.Limit = min(want-len(all.Chats), listed)
@@ -66,7 +66,7 @@ func (s *Site) listed(ctx context.Context, p chat.Principal, archived bool, want
 			// A Chat that moved up between two pages may come twice.
 			if _, twice := all.Unread[c.ID]; !twice {
 				all.Chats = append(all.Chats, c)
-				all.Unread[c.ID] = page.Unread[c.ID]
+				all.Unread[c.ID], all.Late[c.ID] = page.Unread[c.ID], page.Late[c.ID]
 			}
 		}
 	}

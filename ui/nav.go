@@ -88,6 +88,9 @@ func groups(list engine.ListOutput, families map[chat.ID][]*chat.Chat, here chat
 			name = "This week"
 		}
 		row := listedRow(c, now)
+		if list.Late[c.ID] {
+			row.State, row.Summary = view.ChatWaiting, "Waits for its agent"
+		}
 		row.Here, row.Unread = c.ID == here, list.Unread[c.ID] && c.ID != here
 		add(name, row)
 		for _, child := range childRows(families[c.ID], c.ID == here, here, now) {

@@ -153,6 +153,8 @@ const (
 	PhaseCompacting   Phase = "compacting"
 	PhaseRetrying     Phase = "retrying"
 	PhaseClosing      Phase = "closing"
+	// PhaseAgent: what an earlier run of the appliance left is looked up beside an Agent.
+	PhaseAgent Phase = "waiting_for_agent"
 )
 
 // Delta is one piece of a streamed reply. Exactly one of the groups is set.

@@ -86,7 +86,7 @@ func (a *API) getChat(q *request, _ none) (client.Chat, error) {
 		return client.Chat{}, err
 	}
 	unread, err := a.o.Chats.Unread(q.ctx(), q.who, engine.UnreadInput{ChatID: q.chat()})
-	out := shownChat(v.Chat, q.who, phaseOf(v.Chat, v.Draft, ""), unread)
+	out := shownChat(v.Chat, q.who, phaseIn(v, ""), unread)
 	out.Files = shownFiles(v.Files)
 	if out.Context != nil && err == nil {
 		err = a.withResources(q, out.Context)
@@ -213,7 +213,7 @@ func (a *API) phaseNow(q *request, c *chat.Chat) chat.Phase {
 	if err != nil || v.Chat.State != chat.Running {
 		return phaseOf(c, nil, "")
 	}
-	return phaseOf(v.Chat, v.Draft, "")
+	return phaseIn(v, "")
 }
 
 // badCursor: a page cannot go on behind a Chat that is not there. Behind one whose record cannot be read it can: lists have it.

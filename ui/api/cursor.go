@@ -65,7 +65,7 @@ func (c *cursor) frame(v engine.View) client.Frame {
 }
 
 func (c *cursor) statusEvent(f *client.Frame, v engine.View) {
-	now := client.StatusEvent{Type: client.TypeStatus, Status: v.Chat.State, Phase: phaseOf(v.Chat, v.Draft, c.status.Phase),
+	now := client.StatusEvent{Type: client.TypeStatus, Status: v.Chat.State, Phase: phaseIn(v, c.status.Phase),
 		Archived: v.Chat.Archived, QueueHeld: queueHeld(v.Chat)}
 	if c.started && now == c.status {
 		return

@@ -38,6 +38,14 @@ func orNull[T comparable](v T) *T {
 
 func queueHeld(c *chat.Chat) bool { return c.Queued > 0 && c.State.AtRest() }
 
+// phaseIn is phaseOf a View, which knows what a Chat waits for.
+func phaseIn(v engine.View, before chat.Phase) chat.Phase {
+	if v.Late && v.Draft == nil {
+		return chat.PhaseAgent
+	}
+	return phaseOf(v.Chat, v.Draft, before)
+}
+
 // phaseOf is what a running Chat does just now. Between two Steps there is no Draft; then it is what it was before.
 func phaseOf(c *chat.Chat, d *engine.Draft, before chat.Phase) chat.Phase {
 	switch {
