@@ -632,7 +632,7 @@ func onboardingFound(p OnboardingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "</span><div class=\"is-flush\"><h3>Model server</h3><p class=\"soft\">Ollama ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "</span><div class=\"is-flush\"><h3 aria-level=\"2\">Model server</h3><p class=\"soft\">Ollama ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -680,7 +680,7 @@ func onboardingFound(p OnboardingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</p></div></li><li><span class=\"no\">2</span><div><h3>Model</h3>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</p></div></li><li><span class=\"no\">2</span><div><h3 aria-level=\"2\">Model</h3>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -715,7 +715,7 @@ func onboardingFound(p OnboardingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</div></li><li class=\"is-next\"><span class=\"no\">3</span><div><h3>Folder and first prompt</h3></div></li>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</div></li><li class=\"is-next\"><span class=\"no\">3</span><div><h3 aria-level=\"2\">Folder and first prompt</h3></div></li>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -775,7 +775,7 @@ func onboardingNone(p OnboardingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, " This page goes on by itself when the server answers.</p></div><ol class=\"steps\"><li><span class=\"no\">1</span><div><h3>Start it</h3>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, " This page goes on by itself when the server answers.</p></div><ol class=\"steps\"><li><span class=\"no\">1</span><div><h3 aria-level=\"2\">Start it</h3>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -808,7 +808,7 @@ func onboardingNone(p OnboardingPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</div></li><li><span class=\"no\">2</span><div class=\"is-tight\"><h3>It runs somewhere else</h3>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</div></li><li><span class=\"no\">2</span><div class=\"is-tight\"><h3 aria-level=\"2\">It runs somewhere else</h3>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -816,7 +816,7 @@ func onboardingNone(p OnboardingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "<p class=\"soft\">A llama.cpp server, vLLM or LM Studio? <a href=\"/models#models-other\">Add a model of it</a> under Models.</p></div></li><li><span class=\"no\">3</span><div class=\"is-tight\"><h3>You have a model file but no network</h3><p class=\"soft\">Once the server runs, this page lets you import a GGUF from disk. It is checked against its SHA-256.</p></div></li>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "<p class=\"soft\">A llama.cpp server, vLLM or LM Studio? <a href=\"/models#models-other\">Add a model of it</a> under Models.</p></div></li><li><span class=\"no\">3</span><div class=\"is-tight\"><h3 aria-level=\"2\">You have a model file but no network</h3><p class=\"soft\">Once the server runs, this page lets you import a GGUF from disk. It is checked against its SHA-256.</p></div></li>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -948,7 +948,7 @@ func demoStep(no string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "</span><div class=\"is-tight\"><div class=\"line\"><h3>Only want to look around?</h3><span class=\"badge is-warn\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "</span><div class=\"is-tight\"><div class=\"line\"><h3 aria-level=\"2\">Only want to look around?</h3><span class=\"badge is-warn\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -79,7 +79,7 @@ func NewChatDocument(p NewChatPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<h4>This is the demo model</h4><p>It plays a script with real tools in the folder you pick, and cannot answer you. Choose a model on the <a href=\"/models\">Models page</a>.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<h4 aria-level=\"2\">This is the demo model</h4><p>It plays a script with real tools in the folder you pick, and cannot answer you. Choose a model on the <a href=\"/models\">Models page</a>.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

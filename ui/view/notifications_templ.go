@@ -748,7 +748,7 @@ func PushHere(s PushState) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<h4>This browser can be told by its push service</h4><p>What is sent is sealed for this browser; the service of its maker carries it and learns when something was sent, not what. The appliance calls that service over the internet.</p><div class=\"line\"><button type=\"button\" class=\"btn is-primary\" data-act=\"push-on\">Notify this browser</button></div></div><div class=\"callout is-ok\" data-push=\"on\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<h4 aria-level=\"2\">This browser can be told by its push service</h4><p>What is sent is sealed for this browser; the service of its maker carries it and learns when something was sent, not what. The appliance calls that service over the internet.</p><div class=\"line\"><button type=\"button\" class=\"btn is-primary\" data-act=\"push-on\">Notify this browser</button></div></div><div class=\"callout is-ok\" data-push=\"on\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -766,7 +766,7 @@ func PushHere(s PushState) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<h4>This browser is subscribed</h4><p>It stands in the list below; there it can be tried and removed.</p><div class=\"line\"><button type=\"button\" class=\"btn\" data-act=\"push-on\">Subscribe again</button> <button type=\"button\" class=\"btn is-quiet\" data-act=\"push-off\">Stop in this browser</button></div></div><div class=\"callout is-warn\" data-push=\"denied\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<h4 aria-level=\"2\">This browser is subscribed</h4><p>It stands in the list below; there it can be tried and removed.</p><div class=\"line\"><button type=\"button\" class=\"btn\" data-act=\"push-on\">Subscribe again</button> <button type=\"button\" class=\"btn is-quiet\" data-act=\"push-off\">Stop in this browser</button></div></div><div class=\"callout is-warn\" data-push=\"denied\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -784,7 +784,7 @@ func PushHere(s PushState) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<h4>This browser blocks notifications of this address</h4><p>Allow them in the browser's settings for this site, then load the page again.</p></div><div class=\"callout is-warn\" data-push=\"insecure\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<h4 aria-level=\"2\">This browser blocks notifications of this address</h4><p>Allow them in the browser's settings for this site, then load the page again.</p></div><div class=\"callout is-warn\" data-push=\"insecure\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -802,7 +802,7 @@ func PushHere(s PushState) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<h4>Pushes need https, or a browser on this machine</h4><p>The browser offers none on a plain http address of another machine.</p></div><div class=\"callout is-warn\" data-push=\"unsupported\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<h4 aria-level=\"2\">Pushes need https, or a browser on this machine</h4><p>The browser offers none on a plain http address of another machine.</p></div><div class=\"callout is-warn\" data-push=\"unsupported\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -820,7 +820,7 @@ func PushHere(s PushState) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "<h4>This browser takes no pushes</h4><p>Private windows and some browsers have no push service. A webhook below reaches other programs.</p></div><div class=\"callout is-warn\" data-push=\"unreachable\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "<h4 aria-level=\"2\">This browser takes no pushes</h4><p>Private windows and some browsers have no push service. A webhook below reaches other programs.</p></div><div class=\"callout is-warn\" data-push=\"unreachable\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -838,7 +838,7 @@ func PushHere(s PushState) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<h4>The browser reached no push service</h4><p>It needs the internet for that, even where this appliance does not. A webhook on the local network works without.</p><div class=\"line\"><button type=\"button\" class=\"btn\" data-act=\"push-on\">Try again</button></div></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<h4 aria-level=\"2\">The browser reached no push service</h4><p>It needs the internet for that, even where this appliance does not. A webhook on the local network works without.</p><div class=\"line\"><button type=\"button\" class=\"btn\" data-act=\"push-on\">Try again</button></div></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -907,7 +907,7 @@ func NotificationsBody(p NotificationsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<h4>The appliance is offline</h4><p>Nothing is pushed: only addresses of this network that an admin has allowed are called. Pages that are open show everything.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<h4 aria-level=\"2\">The appliance is offline</h4><p>Nothing is pushed: only addresses of this network that an admin has allowed are called. Pages that are open show everything.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1258,7 +1258,7 @@ func HookSection(f HookForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<h4>The webhook was added</h4><p>Each call is JSON (kind, title, body, url) and has a <code>Holdfast-Signature</code>: the HMAC-SHA256 of time and body under this secret, which is not shown again.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<h4 aria-level=\"2\">The webhook was added</h4><p>Each call is JSON (kind, title, body, url) and has a <code>Holdfast-Signature</code>: the HMAC-SHA256 of time and body under this secret, which is not shown again.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1651,7 +1651,7 @@ func FreshToken(text string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, "<h4>Copy the token now; it is not shown again</h4><div class=\"code\"><header><span>Token</span> <button type=\"button\" class=\"btn is-quiet is-small\" data-act=\"copy\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, "<h4 aria-level=\"2\">Copy the token now; it is not shown again</h4><div class=\"code\"><header><span>Token</span> <button type=\"button\" class=\"btn is-quiet is-small\" data-act=\"copy\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
