@@ -40,6 +40,25 @@ func TestAQuestionHasItsCardUntilItIsAnswered(t *testing.T) {
 	}
 }
 
+// TestAWaitingRowSaysWhatIsAsked: the list names what the first open card asks for, not always a command.
+func TestAWaitingRowSaysWhatIsAsked(t *testing.T) {
+	open := func(name string) chat.OutstandingCall {
+		return chat.OutstandingCall{Kind: chat.OutstandingApproval, Call: chat.Call{ID: name, Name: name}}
+	}
+	answered, client, setup := open("edit_files"), open("editor_open"), open("create_workspace")
+	answered.Decision, client.Kind, setup.Command = "allow", chat.OutstandingClient, "make"
+	for want, calls := range map[string][]chat.OutstandingCall{
+		"Asks to run a command":                  {answered, open("execute"), open("tides__ring")},
+		"Asks to use tides__ring":                {client, open("tides__ring"), open("execute")},
+		"Asks to make a workspace and set it up": {setup},
+		"Waits for the program that made it":     {answered, client},
+	} {
+		if row := chatRow(&chat.Chat{ID: "c", State: chat.RequiresAction, Outstanding: calls}, time.Now()); row.Summary != want || row.State != view.ChatWaiting {
+			t.Errorf("%q, want %q", row.Summary, want)
+		}
+	}
+}
+
 func TestAPlanIsShownAsItWas(t *testing.T) {
 	row := entriesOf(asking(chat.AskingPlan, "a"), answeredCall("propose_plan", `{"path":"p.md"}`, `{"path":"p.md"}`, `{"path":"p.md","plan":"# Do it\n<script>x</script>"}`)...)[0].Step.Parts[0].Rows[0]
 	if row.Card == nil || row.Card.Plan == nil || row.Card.Plan.Post != "/chats/c/plans/a" {

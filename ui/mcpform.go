@@ -73,9 +73,13 @@ func mcpGroups(id string, values map[string]string, stored chat.MCPServer, wrong
 		secret("oauth2_client_secret", "Client secret", "Needs both addresses below: it goes nowhere that the server names itself.", stored.HasOAuth2Secret)...)
 	oauth = append(oauth, line("oauth2_auth_url", "Address of the sign-in", "Empty asks the server itself."), line("oauth2_token_url", "Address of the tokens", ""),
 		line("oauth2_scopes", "Scopes", "Words with spaces between."))
+	moved := ""
+	if stored.ID != "" {
+		moved = "On another host the secrets must be entered again."
+	}
 	return []view.FieldGroup{
 		{Fields: []view.Field{line("slug", "Slug", "Begins the names of its tools: small letters, digits and -."), line("display_name", "Name", ""), line("description", "Description", ""),
-			line("url", "Address", "On another host the secrets must be entered again."), choice("transport", "Transport", "", transportChoices),
+			line("url", "Address", moved), choice("transport", "Transport", "", transportChoices),
 			choice("auth_type", "Access", "", authChoices), choice("availability", "In chats", "", availabilityChoices), box("enabled", "Enabled", "Chats may use it.")}},
 		{Title: "Sign-in of each person", Fields: oauth},
 		{Title: "API key", Fields: append([]view.Field{line("api_key_header", "Header", "Empty: Authorization.")}, secret("api_key_value", "Key", "As the header has it, such as Bearer and the key.", stored.HasAPIKey)...)},

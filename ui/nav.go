@@ -114,6 +114,22 @@ func listedRow(c *chat.Chat, now time.Time) view.ChatRow {
 	return row
 }
 
+// wants says what the first card of a Chat asks for.
+func wants(c *chat.Chat) string {
+	for _, o := range c.Outstanding {
+		switch {
+		case o.Kind != chat.OutstandingApproval || o.Decision != "":
+			continue
+		case o.Command != "":
+			return "Asks to make a workspace and set it up"
+		case o.Call.Name != "execute":
+			return "Asks to use " + o.Call.Name
+		}
+		return "Asks to run a command"
+	}
+	return "Waits for the program that made it"
+}
+
 func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
 	row := view.ChatRow{ID: string(c.ID), Labels: labels(c), Title: c.Title, Summary: c.LastTurnSummary, State: view.ChatResting, When: whenOf(clock(c.UpdatedAt), now)}
 	if c.Diff != nil {
@@ -123,10 +139,7 @@ func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
 	case chat.Pending, chat.Running, chat.Interrupting:
 		row.State, row.When = view.ChatRunning, "now"
 	case chat.RequiresAction:
-		row.State, row.Summary = view.ChatWaiting, "Asks to run a command"
-		if !c.OpenCards() {
-			row.Summary = "Waits for the program that made it"
-		}
+		row.State, row.Summary = view.ChatWaiting, wants(c)
 	case chat.Waiting:
 		if a := c.Turn.Asks; a != nil && asksNow(c, a.CallID) {
 			row.State, row.Summary = view.ChatWaiting, "Asks a "+string(a.Kind)

@@ -94,7 +94,15 @@ func child(status *os.File) error {
 	if _, err := fmt.Fprintln(status, statusReady); err != nil {
 		return err
 	}
-	return fmt.Errorf("start %s: %w", o.Argv[0], syscall.Exec(o.Argv[0], o.Argv, o.environ()))
+	return o.unstarted(syscall.Exec(o.Argv[0], o.Argv, o.environ()))
+}
+
+// unstarted says why the program does not start. It was found outside: what is not there now is hidden by the sandbox.
+func (o *order) unstarted(err error) error {
+	if errors.Is(err, syscall.ENOENT) {
+		return fmt.Errorf("start %s: the sandbox hides it, or what it is run by, as all that lies in home directories: %w", o.Argv[0], err)
+	}
+	return fmt.Errorf("start %s: %w", o.Argv[0], err)
 }
 
 // lead starts the command and stays as the first process of its namespace until nothing is left in it.
@@ -104,7 +112,7 @@ func lead(o *order, status *os.File) error {
 	signal.Notify(heard, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2)
 	pid, err := syscall.ForkExec(o.Argv[0], o.Argv, &syscall.ProcAttr{Dir: o.Dir, Env: o.environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
-		return fmt.Errorf("start %s: %w", o.Argv[0], err)
+		return o.unstarted(err)
 	}
 	// Who reads the output waits until nobody holds it any more.
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
