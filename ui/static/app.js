@@ -146,10 +146,11 @@ function watchTranscript() {
   for (const by of ['wheel', 'touchstart', 'touchmove', 'pointerdown', 'keydown']) addEventListener(by, () => { opening = false; acted = performance.now() }, { passive: true, capture: true })
   last = box.scrollTop
   box.addEventListener('scroll', scrolled, { passive: true })
-  // What a reader opens is not news.
+  // What a reader opens is not news, nor is what came before the first message.
   const opened = ({ target }) => (target.closest ? target : target.parentElement)?.closest('.row-tool > .body')
+  const earlier = m => m.addedNodes[0]?.id === 'older' || m.target.id === 'log' && m.addedNodes.length && !m.previousSibling && m.nextSibling
   const touched = list => {
-    if (list.every(opened)) return
+    if (list.every(m => opened(m) || earlier(m))) return
     lostEdit()
     if (frame) return
     frame = requestAnimationFrame(follow)
