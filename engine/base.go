@@ -116,8 +116,8 @@ func (f *feed) changed(id chat.ID) {
 }
 
 // moved is changed after a transition, whose Chat is at hand with the Messages it is known to have appended: where all else of what was
-// kept is still so, nobody has to read it again.
-func (f *feed) moved(c *chat.Chat, appended []*chat.Message) {
+// kept is still so, nobody has to read it again. Without wake the readers are left to what follows.
+func (f *feed) moved(c *chat.Chat, appended []*chat.Message, wake bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.chats[c.ID]
@@ -128,7 +128,9 @@ func (f *feed) moved(c *chat.Chat, appended []*chat.Message) {
 	if old := l.base; old != nil {
 		l.base = old.with(c, appended)
 	}
-	wakeAll(l.subs)
+	if wake {
+		wakeAll(l.subs)
+	}
 }
 
 // with gives the base after a transition to c, nil when more than the Chat's record may have changed, or c is not the next Version.

@@ -66,6 +66,8 @@ type changed struct {
 	since time.Time
 	// byHand: it ended a compaction that a person asked for, which is no Turn.
 	byHand bool
+	// followed: another transition of the same commit is told of next, and wakes the readers for both.
+	followed bool
 }
 
 // change runs one transition. A refusal is a *chat.Error; a fence miss is errFenced; both write nothing.
@@ -440,11 +442,13 @@ func (e *Engine) after(out changed, appended []*chat.Message) {
 	c, m := out.chat, out.move
 	e.meters.moved(out, e.runner.seats.line.now())
 	e.histories.add(c, appended)
-	e.feed.moved(c, appended)
+	e.feed.moved(c, appended, !out.followed)
 	if c.ParentID != "" {
 		e.feed.changed(c.ParentID)
 	}
-	e.feed.touchOwner(c.OwnerID, c.ID)
+	if !out.followed {
+		e.feed.touchOwner(c.OwnerID, c.ID)
+	}
 	e.deadlines.note(c, e.now())
 	e.meet(c)
 	e.noteDiff(out)

@@ -64,6 +64,7 @@ func core(d chat.ToolDef, placeless bool) bool {
 
 // split keeps the order of both.
 func split(defs []chat.ToolDef, out func(chat.ToolDef) bool) (in, others []chat.ToolDef) {
+	in = make([]chat.ToolDef, 0, len(defs))
 	for _, d := range defs {
 		if out(d) {
 			others = append(others, d)

@@ -101,6 +101,7 @@ func (e *Engine) changeAndRun(ctx context.Context, x change) error {
 		out.move.Effects &^= chat.Wake
 	}
 	if !out.move.Effects.Has(chat.NoChange) {
+		out.followed = acquired.chat != nil
 		e.after(out, x.appended())
 	}
 	if acquired.chat != nil {

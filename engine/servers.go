@@ -106,6 +106,13 @@ func (r *run) closeServers() {
 	if s.ready == nil {
 		return
 	}
+	select {
+	case <-s.ready:
+		if s.opened.Close == nil {
+			return
+		}
+	default:
+	}
 	r.e.runner.joined.Go(func() {
 		<-s.ready
 		if s.opened.Close != nil {

@@ -11,8 +11,8 @@ type remembered struct {
 	written written
 }
 
-// decoded keeps what the few records decode to that nearly every request reads: people, Tokens, Sessions and Model configs. What is kept counts
-// only while the stored bytes are the same, so that nobody has to say when it is out of date.
+// decoded keeps what the few records decode to that nearly every request reads: people, Tokens, Sessions, Model configs and a
+// few values of the site. What is kept counts only while the stored bytes are the same, so that nobody has to say when it is out of date.
 type decoded struct {
 	mu sync.RWMutex // guards of
 	of map[decodedKey]decodedRecord

@@ -156,7 +156,7 @@ func (w ToolWarning) Text() string {
 type OpenedTools struct {
 	Tools    []Tool
 	Warnings []ToolWarning
-	// Close ends what was opened, in bounded time; it may be called more than once. Never nil.
+	// Close ends what was opened, in bounded time; it may be called more than once. nil when nothing was opened.
 	Close func()
 }
 

@@ -38,10 +38,14 @@ type frameCall struct {
 // decodeFrame reads one line. Content and Thinking keep bytes that are not UTF-8, since the rest of a split rune may come
 // in the next frame; encoding/json alone would replace them.
 func decodeFrame(line []byte) (frame, error) {
-	f, ok := plainFrame(line)
-	if ok {
+	if f, ok := plainFrame(line); ok {
 		return f, nil
 	}
+	return decodeJSON(line)
+}
+
+// decodeJSON is apart so that a plain frame costs no memory.
+func decodeJSON(line []byte) (f frame, err error) {
 	if err := json.Unmarshal(line, &f); err != nil {
 		return frame{}, err
 	}

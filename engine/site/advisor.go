@@ -16,8 +16,7 @@ const MaxUses = 1200
 
 // ReadAdvisor gives the advisor's configuration; off where nothing was stored.
 func ReadAdvisor(tx *kv.Tx) (chat.AdvisorConfig, error) {
-	var c chat.AdvisorConfig
-	_, err := tx.Site(AdvisorKey, &c)
+	c, err := kv.SiteOf(tx, AdvisorKey, chat.AdvisorConfig{})
 	if c.ModelConfigID == "" {
 		c.ModelConfigID = chat.ZeroModelConfig
 	}

@@ -28,9 +28,7 @@ const (
 
 // ReadBehaviour gives how Turns go; the zero value where nothing was stored.
 func ReadBehaviour(tx *kv.Tx) (chat.BehaviourConfig, error) {
-	var c chat.BehaviourConfig
-	_, err := tx.Site(BehaviourKey, &c)
-	return c, err
+	return kv.SiteOf(tx, BehaviourKey, chat.BehaviourConfig{})
 }
 
 // BehaviourInput asks how Turns go.

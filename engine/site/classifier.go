@@ -16,9 +16,7 @@ const maxCandidates = 20
 
 // ReadClassifier gives the classifier's configuration; on, without candidates, where nothing was stored.
 func ReadClassifier(tx *kv.Tx) (chat.ClassifierConfig, error) {
-	c := chat.ClassifierConfig{Enabled: true}
-	_, err := tx.Site(ClassifierKey, &c)
-	return c, err
+	return kv.SiteOf(tx, ClassifierKey, chat.ClassifierConfig{Enabled: true})
 }
 
 // ClassifierInput asks for the classifier's configuration.

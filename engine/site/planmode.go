@@ -17,9 +17,7 @@ const maxPlanMode = 16 << 10
 
 // ReadPlanMode gives what models are told in plan mode; nothing where nothing was stored.
 func ReadPlanMode(tx *kv.Tx) (chat.PlanModeConfig, error) {
-	var c chat.PlanModeConfig
-	_, err := tx.Site(PlanModeKey, &c)
-	return c, err
+	return kv.SiteOf(tx, PlanModeKey, chat.PlanModeConfig{})
 }
 
 // PlanModeInput asks for the instructions of plan mode.

@@ -12,9 +12,7 @@ const TurnSummariesKey = "turn_summaries"
 
 // ReadTurnSummaries says whether a model sums up each Turn; it does where nothing was stored.
 func ReadTurnSummaries(tx *kv.Tx) (chat.TurnSummariesConfig, error) {
-	c := chat.TurnSummariesConfig{Enabled: true}
-	_, err := tx.Site(TurnSummariesKey, &c)
-	return c, err
+	return kv.SiteOf(tx, TurnSummariesKey, chat.TurnSummariesConfig{Enabled: true})
 }
 
 // TurnSummariesInput asks for the configuration of Turn summaries.

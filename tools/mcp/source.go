@@ -83,6 +83,9 @@ func (s *Source) Open(ctx context.Context, scope chat.ToolScope) (chat.OpenedToo
 	if err != nil {
 		return chat.OpenedTools{Close: func() {}}, err
 	}
+	if len(targets) == 0 {
+		return chat.OpenedTools{Warnings: warnings}, ctx.Err()
+	}
 	sessions := make([]*session, len(targets))
 	notes := make([][]string, len(targets))
 	var all sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 
 	"holdfast/engine/chat"
 )
@@ -98,8 +99,21 @@ func exactObject(d *json.Decoder, t reflect.Type, at string) error {
 	return exactEnd(d)
 }
 
-// fieldOf gives the type of a field, by its name or else in other case, and how it is written; nil for none.
-func fieldOf(t reflect.Type, name string) (found reflect.Type, spelled string) {
+// field is a field of a struct as JSON has it.
+type field struct {
+	name string
+	of   reflect.Type
+}
+
+// fields are those of the types that were asked for, []field by reflect.Type: looking through a struct costs more than reading a short body.
+var fields sync.Map
+
+// fieldsOf gives the fields of a struct.
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := fields.Load(t); ok {
+		return known.([]field)
+	}
+	all := []field{}
 	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || tag == "-" || f.Anonymous && tag == "" {
@@ -108,11 +122,20 @@ func fieldOf(t reflect.Type, name string) (found reflect.Type, spelled string) {
 		if tag == "" {
 			tag = f.Name
 		}
-		if tag == name {
-			return f.Type, tag
+		all = append(all, field{name: tag, of: f.Type})
+	}
+	fields.Store(t, all)
+	return all
+}
+
+// fieldOf gives the type of a field, by its name or else in other case, and how it is written; nil for none.
+func fieldOf(t reflect.Type, name string) (found reflect.Type, spelled string) {
+	for _, f := range fieldsOf(t) {
+		if f.name == name {
+			return f.of, f.name
 		}
-		if strings.EqualFold(tag, name) {
-			found, spelled = f.Type, tag
+		if strings.EqualFold(f.name, name) {
+			found, spelled = f.of, f.name
 		}
 	}
 	return found, spelled
