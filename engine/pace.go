@@ -42,7 +42,10 @@ func (p *pacer) grew() {
 	p.touch()
 }
 
-// soon is called after what is not worth a frame of its own, such as a phase: readers see it within the interval, or with the first piece.
+// phaseTouches is how many intervals what is not worth a frame of its own waits for something else: nobody reads a phase of a tenth of a second.
+const phaseTouches = 3
+
+// soon is called after what is not worth a frame of its own, such as a phase: readers see it within three intervals, or with the first piece.
 func (p *pacer) soon() {
 	if !p.watched() {
 		return
@@ -50,7 +53,7 @@ func (p *pacer) soon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer == nil {
-		p.timer = time.AfterFunc(p.every, p.fire)
+		p.timer = time.AfterFunc(phaseTouches*p.every, p.fire)
 	}
 }
 

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// remembered is what a store need not decode again.
+// remembered is what a store need not read or decode again.
 type remembered struct {
 	decoded decoded
 	written written
+	holds   holds
 }
 
 // decoded keeps what the few records decode to that nearly every request reads: people, Tokens, Sessions, Model configs and a

@@ -83,6 +83,8 @@ func (x *Tx) PutMCPServer(s *chat.MCPServer) error {
 	if err != nil {
 		return err
 	}
+	// Before the commit: who sees the record sees this.
+	x.s.holds.servers.Store(true)
 	return putNoun(x, bMCPServer, key, s, mcpServerFields)
 }
 

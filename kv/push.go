@@ -44,6 +44,8 @@ func (x *Tx) PutPushSubscription(p *chat.PushSubscription) error {
 	if err != nil {
 		return err
 	}
+	// Before the commit: who sees the record sees this.
+	x.s.holds.pushes.Store(true)
 	return putNoun(x, bPush, key, p, pushFields)
 }
 

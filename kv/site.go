@@ -35,7 +35,7 @@ func (x *Tx) PutSite(key string, v any) error {
 // share its slices, maps and pointers with what others read. begin is what counts where nothing is stored and what the stored fields are laid
 // over; a name is always read with the same one.
 func SiteOf[T any](x *Tx, key string, begin T) (T, error) {
-	if _, fixed := x.fixedSite(key); fixed || x.t.shared.bt.Writable() {
+	if _, fixed := x.fixedSite(key); fixed || x.t.done || x.t.shared.bt.Writable() {
 		_, err := x.Site(key, &begin)
 		return begin, err
 	}

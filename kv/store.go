@@ -151,6 +151,9 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.addBuckets(); err != nil {
 		return readOnlyError(err)
 	}
+	if err := s.readHolds(); err != nil {
+		return err
+	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end.endChecks = end
 	if !m.Clean {
@@ -245,10 +248,13 @@ func (s *Store) view(fn func(*Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("kv: begin: %w", err)
 	}
-	tx := newTx(s, newShared(bt), nil)
+	sh := viewed.Get().(*shared)
+	sh.bt = bt
+	tx := newTx(s, sh, nil)
 	age := s.gauges.began()
 	defer func() {
 		tx.t.done = true
+		sh.release()
 		s.gauges.ended(age)
 		// The only error of a rollback here is that the transaction is closed, and nobody else can close it.
 		_ = bt.Rollback()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -27,7 +28,7 @@ type txn struct {
 // shared is the bbolt side of a transaction.
 type shared struct {
 	bt      *bolt.Tx
-	buckets [lastBucket + 1]*bolt.Bucket
+	buckets [lastBucket + 1]bucketView
 	// bytes counts what was put, for the bound of a group.
 	bytes int
 	// nextID is the counter as this transaction has it; 0 is not loaded yet.
@@ -37,6 +38,23 @@ type shared struct {
 	undo *undoLog
 	// broken: bbolt itself panicked while it changed the tree; the transaction must not be committed.
 	broken bool
+}
+
+// bucketView is a bucket that was opened, with the cursor that all single reads of it share: one of their own would allocate its path each time.
+type bucketView struct {
+	*bolt.Bucket
+	cursor *bolt.Cursor
+}
+
+// find is Bucket.Get through the kept cursor.
+func (v *bucketView) find(key []byte) []byte {
+	if v.cursor == nil {
+		v.cursor = v.Cursor()
+	}
+	if k, value := v.cursor.Seek(key); bytes.Equal(k, key) {
+		return value
+	}
+	return nil
 }
 
 type undoLog struct {
@@ -52,16 +70,25 @@ type undoEntry struct {
 
 func newShared(bt *bolt.Tx) *shared { return &shared{bt: bt} }
 
-func (s *shared) bucket(b bucket) (*bolt.Bucket, error) {
-	if found := s.buckets[b]; found != nil {
-		return found, nil
+// viewed are the shareds of Views that have ended. A Tx does not look at its own once it is done.
+var viewed = sync.Pool{New: func() any { return new(shared) }}
+
+func (s *shared) release() {
+	*s = shared{}
+	viewed.Put(s)
+}
+
+func (s *shared) bucket(b bucket) (*bucketView, error) {
+	v := &s.buckets[b]
+	if v.Bucket != nil {
+		return v, nil
 	}
 	found := s.bt.Bucket([]byte(b.String()))
 	if found == nil {
 		return nil, &DamageError{Damage{Noun: b.String(), Reason: "the bucket is missing"}}
 	}
-	s.buckets[b] = found
-	return found, nil
+	v.Bucket = found
+	return v, nil
 }
 
 // rescue turns a panic of bbolt over broken pages into a *DamageError.
@@ -81,7 +108,7 @@ func (t *txn) raw(b bucket, key []byte) (value []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return bk.Get(key), nil
+	return bk.find(key), nil
 }
 
 // get gives a checked record; found is false when there is none.
@@ -191,7 +218,7 @@ func (t *txn) delete(b bucket, key []byte) (err error) {
 		return err
 	}
 	defer t.rescueWrite(b, key, &err)
-	if bk.Get(key) == nil {
+	if bk.find(key) == nil {
 		return nil
 	}
 	t.remember(bk, b, key)
@@ -202,7 +229,7 @@ func (t *txn) delete(b bucket, key []byte) (err error) {
 	return nil
 }
 
-func (t *txn) writable(b bucket) (*bolt.Bucket, error) {
+func (t *txn) writable(b bucket) (*bucketView, error) {
 	if t.done {
 		return nil, ErrTxDone
 	}
@@ -219,13 +246,13 @@ func (t *txn) rescueWrite(b bucket, key []byte, err *error) {
 	}
 }
 
-func (t *txn) remember(bk *bolt.Bucket, b bucket, key []byte) {
+func (t *txn) remember(bk *bucketView, b bucket, key []byte) {
 	log := t.shared.undo
 	if log == nil {
 		return
 	}
 	e := undoEntry{b: b, key: bytes.Clone(key)}
-	if old := bk.Get(key); old != nil {
+	if old := bk.find(key); old != nil {
 		e.value = bytes.Clone(old)
 	}
 	log.entries = append(log.entries, e)

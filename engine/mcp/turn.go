@@ -16,8 +16,8 @@ import (
 //
 //guard:none a Turn asks for the servers of its Chat
 func (r *Room) Targets(ctx context.Context, scope chat.ToolScope) (out []chat.MCPTarget, warnings []chat.ToolWarning, err error) {
-	if scope.Mode == chat.ModeExplore {
-		// Reading tools of ours only.
+	// Reading tools of ours only in explore mode; and most appliances have no servers.
+	if scope.Mode == chat.ModeExplore || len(scope.Servers) == 0 && !r.o.Store.HasMCPServers() {
 		return nil, nil, nil
 	}
 	warn := func(name, reason string) {

@@ -87,7 +87,7 @@ func (r *Room) Close() {
 
 // send hands a Notice to the senders; it never waits.
 func (r *Room) send(n chat.Notice) {
-	if r.far == nil {
+	if r.far == nil || !r.far.Store.HasPushSubscriptions() {
 		return
 	}
 	select {

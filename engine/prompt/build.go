@@ -78,7 +78,7 @@ func Build(in Input) Built {
 	}
 	req.Options.NumCtx = in.Window
 	sections := systemSections(in, tools)
-	req.System = joinSections(sections)
+	req.System = joinBlank(sections)
 	req.Messages = history(in)
 	switch {
 	case in.JSONTools && len(tools) > 0:

@@ -3,7 +3,6 @@ package prompt
 import (
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"holdfast/engine/chat"
 )
@@ -111,22 +110,4 @@ func joinBlank(parts []string) string {
 		}
 	}
 	return strings.Join(there, "\n\n")
-}
-
-// lastJoined is the last system text with its sections. Chats without a Workspace mostly have the same one.
-var lastJoined atomic.Pointer[joined]
-
-type joined struct {
-	sections []string
-	text     string
-}
-
-// joinSections is joinBlank, and keeps the last text: it may be long, and each Step needs it.
-func joinSections(sections []string) string {
-	if last := lastJoined.Load(); last != nil && slices.Equal(last.sections, sections) {
-		return last.text
-	}
-	now := &joined{sections: slices.Clone(sections), text: joinBlank(sections)}
-	lastJoined.Store(now)
-	return now.text
 }

@@ -1,9 +1,11 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -55,4 +57,115 @@ func TestFieldsAreWrittenOnceAndAsTheyAre(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
+}
+
+// FuzzExact holds the look at a text against one through encoding/json's own tokens.
+func FuzzExact(f *testing.F) {
+	type leaf struct {
+		Name string          `json:"name"`
+		Raw  json.RawMessage `json:"raw"`
+	}
+	type body struct {
+		leaf
+		List    []leaf            `json:"list"`
+		Headers map[string]string `json:"headers"`
+		One     *leaf             `json:"one"`
+		Any     any               `json:"any"`
+		Bytes   []byte            `json:"bytes"`
+		Deep    map[string][]leaf `json:"deep"`
+	}
+	for _, s := range []string{
+		`{"name":"a","list":[{"name":"a"},{"Name":"b"}],"headers":{"x":"1","x":"2"},"any":{"b":[1,{"c":"\\"}],"b":2}}`,
+		"{\"one\":null,\"\\u006eame\":1,\"name\":\"\\\"}\"}", `{"deep":{"a":[{"raw":[1,[2,"]"]],"raw":3}]},"bytes":"AAA="}`, ` [ ] `, `{"list":{}}`, `{"name":tru e}`,
+		"{\"\xff\":1,\"\ufffd\":2}", `{"headers":{"é":"1","\u00e9":"2"}}`, `{"list":[,]}`, `"`, `{"any":[}]}`, `{"any"::1}`,
+		`{"headers":{"a":"","b":"","c":"","d":"","e":"","f":"","g":"","h":"","i":"","j":"","k":"","j":""}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := exact(text, &body{})
+		if !json.Valid(text) {
+			return
+		}
+		want := exactValue(json.NewDecoder(bytes.NewReader(text)), reflect.TypeFor[body](), "")
+		if errors.Is(want, errDecoders) {
+			want = nil
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	})
+}
+
+func exactValue(d *json.Decoder, t reflect.Type, at string) error {
+	for t.Kind() == reflect.Pointer && !t.Implements(decodesItself) {
+		t = t.Elem()
+	}
+	fixed := t.Kind() == reflect.Struct || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	if !fixed || t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
+		var free json.RawMessage
+		if d.Decode(&free) != nil {
+			return errDecoders
+		}
+		return nil
+	}
+	open, err := d.Token()
+	if err != nil {
+		return errDecoders
+	}
+	switch open {
+	case json.Delim('{'):
+		return exactObject(d, t, at)
+	case json.Delim('['):
+		if t.Kind() != reflect.Slice {
+			return errDecoders
+		}
+		for d.More() {
+			if err := exactValue(d, t.Elem(), at); err != nil {
+				return err
+			}
+		}
+		return exactEnd(d)
+	}
+	return nil
+}
+
+func exactEnd(d *json.Decoder) error {
+	if _, err := d.Token(); err != nil {
+		return errDecoders
+	}
+	return nil
+}
+
+func exactObject(d *json.Decoder, t reflect.Type, at string) error {
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		name, ok := token.(string)
+		if err != nil || !ok || t.Kind() == reflect.Slice {
+			return errDecoders
+		}
+		where := strings.TrimPrefix(at+"."+name, ".")
+		if seen[name] {
+			return chat.Invalid(where, "is there twice")
+		}
+		seen[name] = true
+		inner := t
+		if t.Kind() == reflect.Map {
+			inner = t.Elem()
+		} else {
+			field, spelled := fieldOf(t, name)
+			if field == nil {
+				return errDecoders
+			}
+			if spelled != name {
+				return chat.Invalid(where, "is written "+spelled)
+			}
+			inner = field
+		}
+		if err := exactValue(d, inner, where); err != nil {
+			return err
+		}
+	}
+	return exactEnd(d)
 }
