@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"holdfast/engine/chat"
 )
 
@@ -16,7 +14,7 @@ func TestNounsThatMayBeThere(t *testing.T) {
 	if s.HasMCPServers() || s.HasPushSubscriptions() {
 		t.Fatal("a new store may have what nobody stored")
 	}
-	id := uuid.Must(uuid.NewV7()).String()
+	id := newID[string]()
 	err := s.Update(context.Background(), func(tx *Tx) error {
 		if err := tx.PutMCPServer(&chat.MCPServer{ID: chat.MCPServerID(id)}); err != nil {
 			return err
