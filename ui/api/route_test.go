@@ -252,7 +252,8 @@ func checkModelServer(t *testing.T, d *document, a *apitest.Appliance, take func
 		t.Errorf("%d models, %v", len(all), err)
 	} else {
 		take(step{name: "probe", method: "POST", path: "/models/" + string(all[0].ID) + "/probe", status: 200,
-			has: []string{`"status":"streaming"`, `"status":"done"`, `"findings":[`, `"name":"window"`}})
+			// What a reader sees of the way is what it was fast enough for.
+			has: []string{`"status":"done"`, `"findings":[`, `"name":"window"`}})
 	}
 	take(step{name: "probe none", method: "POST", path: "/models/" + string(chat.ZeroModelConfig) + "/probe", status: 404, has: []string{`"kind":"not_found"`}})
 	take(step{name: "delete none", method: "DELETE", path: "/model-server/models/nowhere", status: 404})
