@@ -188,6 +188,8 @@ func TestDemoTurn(t *testing.T) {
 			"list_files read_file write_file execute", []string{"`README.md`: 3 lines", "ls -la` succeeded", "HOLDFAST-DEMO.md"}, "HOLDFAST-DEMO.md", "`README.md` begins: `# Things Many.`"},
 		{"once more", "make it better", map[string]string{"README.md": "# Things\n", "HOLDFAST-DEMO.md": "# Notes\n\n- Asked for: older\n"},
 			"list_files read_file write_file execute", []string{"I wrote"}, "HOLDFAST-DEMO.md", "- Asked for: older\n\n- Asked for: make it better"},
+		{"once more beside a program", "add a --version flag", map[string]string{"go.mod": mod, "main.go": strings.Replace(flagless, "hello", "version 3", 1), "HOLDFAST-DEMO.md": "# Notes\n\n- Asked for: older\n"},
+			"list_files read_file read_file write_file execute", []string{"I wrote `HOLDFAST-DEMO.md`"}, "HOLDFAST-DEMO.md", "- Asked for: older\n\n- Asked for: add a --version flag"},
 		{"nothing", "write something", nil, "list_files write_file execute", []string{"0 files", "read none"}, "HOLDFAST-DEMO.md", "Seen: 0 files"},
 		{"a question", "What is in main.go?", map[string]string{"main.go": flagless}, "list_files read_file", []string{"I changed nothing"}, "main.go", flagless},
 	}

@@ -14,11 +14,12 @@ const demoNotes = "HOLDFAST-DEMO.md"
 type plan struct {
 	prompt *Prompt
 	user   string
-	// list, read, advice, change and run are the newest results of each kind; changes counts the attempts.
-	list, read, advice, change, run *Result
-	changes                         int
-	files                           []string
-	chosen                          string
+	// list, advice, change and run are the newest results of each kind, read and notes those of the chosen file and of the notes of an earlier
+	// Turn; changes counts the attempts.
+	list, read, notes, advice, change, run *Result
+	changes                                int
+	files                                  []string
+	chosen                                 string
 }
 
 func newPlan(p *Prompt) *plan {
@@ -28,7 +29,12 @@ func newPlan(p *Prompt) *plan {
 		case "list_files":
 			pl.list = &r
 		case "read_file":
-			pl.read = &r
+			if pl.read == nil {
+				pl.read = &r
+			}
+			if r.path() == demoNotes {
+				pl.notes = &r
+			}
 		case "advisor":
 			pl.advice = &r
 		case "write_file", "edit_files":
@@ -90,6 +96,9 @@ func (p *plan) changeStep() (Reply, bool) {
 	if !p.prompt.Offers("write_file") {
 		return Reply{}, false
 	}
+	if p.notes == nil && slices.Contains(p.files, demoNotes) && p.prompt.Offers("read_file") {
+		return step("There are notes of an earlier turn. I read them before I add to them.", "", "read_file", map[string]any{"path": demoNotes}), true
+	}
 	return step("I do not know how to change this file well, so I write a note.", "I write down what I saw in `"+demoNotes+"`.",
 		"write_file", map[string]any{"path": demoNotes, "content": p.note()}), true
 }
@@ -110,8 +119,8 @@ func (p *plan) source() string {
 func (p *plan) note() string {
 	var b strings.Builder
 	b.WriteString("# Notes of the Holdfast demo\n\nWritten by the scripted demo, which is not a language model. It may be deleted.\n")
-	if p.chosen == demoNotes && p.read != nil {
-		if text, whole := readText(p.read.Content); whole && text != "" {
+	if p.notes != nil {
+		if text, whole := readText(p.notes.Content); whole && text != "" {
 			b.Reset()
 			b.WriteString(strings.TrimRight(text, "\n") + "\n")
 		}

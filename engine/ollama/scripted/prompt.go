@@ -55,6 +55,17 @@ type Result struct {
 	Content string
 }
 
+// path is the file that a Call named, "" for none.
+func (r *Result) path() string {
+	var in struct {
+		Path string `json:"path"`
+	}
+	if json.Unmarshal(r.Args, &in) != nil {
+		return ""
+	}
+	return in.Path
+}
+
 // nudges begin user messages that an engine adds by itself; the task is the one before.
 var nudges = [...]string{"Your previous reply was cut off", "Your last reply was empty", "Your last tool call could not be read",
 	"You made the same call", "You said what you will do", "<workspace-context>"}
