@@ -173,6 +173,7 @@ func TestBrowserAgentsLive(t *testing.T) {
 	second := startFar(t, state, dir, fresh, nil, command)
 	p.shows("#agents", "online")
 	p.lacks("#agents", "a token for a new key")
+	p.until(`!document.querySelector('#agent-fresh .callout').checkVisibility()`)
 	if after := a.agentIs("online"); after == before {
 		t.Error("the agent that was renewed has the identity of before")
 	}
@@ -181,6 +182,10 @@ func TestBrowserAgentsLive(t *testing.T) {
 	p.press("#agents", "New token")
 	p.shows("#agent-fresh", "waits for its agent until")
 	p.shows("#agents", "the token ends")
+	p.fill("#agent-name", "second machine")
+	p.press("main", "Make a token")
+	p.shows("#agent-fresh", "second machine waits for its agent until")
+	p.until(`document.querySelector('#agent-name').value===''`)
 	if p.eval(`String(window.stayed)`) != "true" {
 		t.Error("the page was loaded anew")
 	}

@@ -133,16 +133,17 @@ func countOf(n int, one, many string) string {
 // agent.
 func (s *Site) enrolAgent(w http.ResponseWriter, r *http.Request) {
 	out, err := s.o.Agents.Enrol(r.Context(), gate.Principal(r.Context()), agent.EnrolInput{Name: r.FormValue("name"), WorkspaceID: chat.WorkspaceID(r.FormValue("workspace"))})
-	s.freshToken(w, r, out, false, err)
+	s.freshToken(w, r, out, view.FreshAgent{Row: "aw-" + string(out.WorkspaceID)}, err)
 }
 
 // renewAgent does the same for the machine of an agent, which goes on until the token is used.
 func (s *Site) renewAgent(w http.ResponseWriter, r *http.Request) {
 	out, err := s.o.Agents.Renew(r.Context(), gate.Principal(r.Context()), agent.RenewInput{ID: chat.AgentID(r.PathValue("id"))})
-	s.freshToken(w, r, out, true, err)
+	s.freshToken(w, r, out, view.FreshAgent{Row: "ag-" + r.PathValue("id"), Renewed: true}, err)
 }
 
-func (s *Site) freshToken(w http.ResponseWriter, r *http.Request, out agent.Enrolment, renewed bool, err error) {
+// freshToken sends the table with it, by whose row it is seen whether the token can still be used.
+func (s *Site) freshToken(w http.ResponseWriter, r *http.Request, out agent.Enrolment, fresh view.FreshAgent, err error) {
 	if err != nil && readableError(err) {
 		s.refused(w, r, view.FormError("agent-error", sentence(err)))
 		return
@@ -151,8 +152,14 @@ func (s *Site) freshToken(w http.ResponseWriter, r *http.Request, out agent.Enro
 		gate.WriteError(w, r, err)
 		return
 	}
-	fresh := view.FreshAgent{Workspace: out.Workspace, Command: out.Command, Token: out.Token, Until: clock(out.ExpiresAt.Truncate(time.Minute)).Format("15:04"), Renewed: renewed}
-	s.fragment(w, r, templ.Join(view.FreshEnrolment(fresh), view.FormError("agent-error", "")))
+	page, err := s.agentViews(r)
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
+	fresh.Workspace, fresh.Command, fresh.Token = out.Workspace, out.Command, out.Token
+	fresh.Until = clock(out.ExpiresAt.Truncate(time.Minute)).Format("15:04")
+	s.fragment(w, r, templ.Join(view.AgentsList(page.Agents, page.Waiting, page.Open), view.FreshEnrolment(fresh), view.FormError("agent-error", "")))
 }
 
 func (s *Site) revokeAgent(w http.ResponseWriter, r *http.Request) {

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/a-h/templ"
@@ -273,6 +275,9 @@ func below(directory, p string) string {
 	return p
 }
 
+// entryHash is the hash of a server's entry in what is said of it, which stands where the entry is shown.
+var entryHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \([0-9a-f]{64}\)`) })
+
 func resourceView(v snapshot.View, it snapshot.Item) view.Resource {
 	out := view.Resource{Path: below(v.Workspace.Directory, it.Source), About: it.Description, Kind: kindName(it.Kind), Icon: kindIcon(it.Kind),
 		Size: "–", Status: string(it.Status), Change: string(it.Change), From: below(v.Workspace.Directory, it.SourcePath)}
@@ -283,7 +288,7 @@ func resourceView(v snapshot.View, it snapshot.Item) view.Resource {
 		out.Share = windowShare(it.InPrompt, v.Window) + " of the window"
 	}
 	if it.Error != "" {
-		out.Notes, out.Partly = append(out.Notes, it.Error), it.Kind == chat.ResourceMCPServer
+		out.Notes, out.Partly = append(out.Notes, entryHash().ReplaceAllString(it.Error, "")), it.Kind == chat.ResourceMCPServer
 	}
 	switch {
 	case it.LeftOut > 0 && it.Kind == chat.ResourceSkill:

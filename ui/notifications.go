@@ -74,7 +74,7 @@ func (s *Site) noticesTold(r *http.Request) view.NoticeList {
 	now := clock(time.Now())
 	for _, n := range list.Notices {
 		row := view.NoticeRow{Number: strconv.FormatInt(n.Number, 10), Chat: string(n.Chat), Title: n.Title, Body: n.Body, Read: n.Read,
-			When: whenOf(clock(n.At), now), ISO: n.At.Format(time.RFC3339), State: view.ChatDone}
+			When: whenOf(clock(n.At), now), ISO: n.At.Format(time.RFC3339), State: view.ChatResting}
 		switch n.Kind {
 		case chat.NoticeFailed:
 			row.State = view.ChatFailed

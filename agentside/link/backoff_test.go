@@ -39,7 +39,7 @@ func TestAbsence(t *testing.T) {
 		if _, err := l.wait(t.Context(), nil); err == nil || time.Since(began) != time.Minute {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if _, err := l.wait(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "for 1m0s") || time.Since(began) != time.Minute {
+		if _, err := l.wait(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "for 1 min.") || time.Since(began) != time.Minute {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		young := newLine("a1", Times{}.filled())

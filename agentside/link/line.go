@@ -33,11 +33,22 @@ func (e *away) Error() string {
 	if e.mute {
 		return "The workspace is unreachable: its agent does not answer. Look on its machine whether it hangs, or try again."
 	}
-	text := fmt.Sprintf("The workspace is unreachable: its agent has been away for %s.", e.since.Round(time.Second))
+	text := fmt.Sprintf("The workspace is unreachable: its agent has been away for %s.", spoken(e.since))
 	if e.asked {
 		text += " Start the agent beside its files, or try again when it is back."
 	}
 	return text
+}
+
+// spoken writes how long somebody is away: 8 s, 3 min, 2 h 5 min.
+func spoken(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
 }
 
 // fence is an end that could not be sent yet.

@@ -65,7 +65,11 @@ func (m *Manager) leadConfined(p *process, profile chat.Profile, argv, env []str
 	if p.scope.confine.Protected != nil {
 		c.Protected = p.scope.confine.Protected()
 	}
-	if p.leader.confined, err = m.opts.Sandbox.Start(c); err != nil {
+	p.leader.confined, err = m.opts.Sandbox.Start(c)
+	if errors.Is(err, sandbox.ErrProgram) {
+		return err
+	}
+	if err != nil {
 		return fmt.Errorf("its sandbox could not be set up, and without one it does not run: %w", err)
 	}
 	p.pid = p.leader.confined.PID

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -12,6 +13,9 @@ const (
 	defaultProcesses = 4096
 	defaultShared    = 256 << 20
 )
+
+// ErrProgram is that the sandbox stands and the program in it does not start.
+var ErrProgram = errors.New("its program does not start")
 
 // Options say what is open to commands and what is not.
 type Options struct {

@@ -267,10 +267,21 @@ func (r *Running) ready() error {
 	if line == statusReady+"\n" {
 		return nil
 	}
+	if err := aboutProgram(line); err != nil {
+		return err
+	}
 	if said := strings.TrimSpace(line); said != "" {
 		return errors.New(said)
 	}
 	return fmt.Errorf("the helper ended before it was ready: %w", err)
+}
+
+// aboutProgram is the error that the helper told of the program, nil where it said something else.
+func aboutProgram(line string) error {
+	if about, ok := strings.CutPrefix(strings.TrimSpace(line), statusProgram); ok {
+		return fmt.Errorf("%w: %s", ErrProgram, about)
+	}
+	return nil
 }
 
 // attributes put the helper in a session, and with namespaces in ones of its own, where it alone is known, by its own ids.
@@ -293,6 +304,9 @@ func attributes(namespaces, network bool) *syscall.SysProcAttr {
 func (r *Running) Wait() (code, signal int, err error) {
 	line, readErr := r.lines.ReadString('\n')
 	if readErr == nil {
+		if err := aboutProgram(line); err != nil {
+			return -1, 0, err
+		}
 		if _, err := fmt.Sscanf(line, statusEnd, &code, &signal); err != nil {
 			return -1, 0, fmt.Errorf("the helper said %q: %w", line, err)
 		}

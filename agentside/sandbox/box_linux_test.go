@@ -120,8 +120,12 @@ func TestALostLevelIsAnError(t *testing.T) {
 			command.Argv = []string{"/bin/sh", "-c", "echo x >" + mark}
 		}
 		command.Output = w
-		if run, err := c.box.Start(command); err == nil {
+		run, err := c.box.Start(command)
+		if err == nil {
 			t.Errorf("%s: started %d", name, run.PID)
+		}
+		if (name == "no program") != errors.Is(err, ErrProgram) {
+			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: the command ran: %v", name, err)

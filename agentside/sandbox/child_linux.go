@@ -24,9 +24,11 @@ import (
 // What the helper says on its status file, and where it has that and its order.
 const (
 	statusReady = "ready"
-	statusEnd   = "end %d %d\n"
-	orderFile   = 3
-	statusFile  = 4
+	// statusProgram stands before what is not about the sandbox but about the program that was to start in it.
+	statusProgram = "program: "
+	statusEnd     = "end %d %d\n"
+	orderFile     = 3
+	statusFile    = 4
 )
 
 // Names in the directory of a Chat.
@@ -99,10 +101,13 @@ func child(status *os.File) error {
 
 // unstarted says why the program does not start. It was found outside: what is not there now is hidden by the sandbox.
 func (o *order) unstarted(err error) error {
-	if errors.Is(err, syscall.ENOENT) {
-		return fmt.Errorf("start %s: the sandbox hides it, or what it is run by, as all that lies in home directories: %w", o.Argv[0], err)
+	if _, gone := os.Stat(o.Dir); gone != nil {
+		return fmt.Errorf("start %s in %s: %w", o.Argv[0], o.Dir, gone)
 	}
-	return fmt.Errorf("start %s: %w", o.Argv[0], err)
+	if errors.Is(err, syscall.ENOENT) {
+		return fmt.Errorf("%sthe sandbox hides %s, or what that is run by, as it does with most of a home directory: %w", statusProgram, o.Argv[0], err)
+	}
+	return fmt.Errorf("%sstart %s: %w", statusProgram, o.Argv[0], err)
 }
 
 // lead starts the command and stays as the first process of its namespace until nothing is left in it.

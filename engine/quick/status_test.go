@@ -119,6 +119,7 @@ func (a *canned) Stream(ctx context.Context, req *chat.Request, yield func(chat.
 func TestSummary(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"summary":"Added a retry to the feed."}`: "Added a retry to the feed.", `{"summary":" two\n lines "}`: "two lines",
+		"{\"summary\":\"Set `__all__` in **feed**.\"}": "Set __all__ in feed.",
 		`{"summary":""}`: "", `{"summary":"` + strings.Repeat("x", 101) + `"}`: "", `no json`: "", `{"title":"x"}`: "",
 	} {
 		m := &answer{text: text}

@@ -50,7 +50,7 @@ func readSummary(answer string) (string, error) {
 }
 
 func checkSummary(s string) (string, error) {
-	line := strings.Join(strings.Fields(printable(s)), " ")
+	line := strings.Join(strings.Fields(marks.Replace(printable(s))), " ")
 	if n := utf8.RuneCountInString(line); n == 0 || n > summaryRunes {
 		return "", ErrSummary
 	}
@@ -75,6 +75,9 @@ func FirstSentence(final string) (line string, whole bool) {
 	}
 	return line, line == all
 }
+
+// marks are what a model puts into its line in spite of what it was told; underscores belong to names.
+var marks = strings.NewReplacer("**", "", "`", "")
 
 var emphasis = strings.NewReplacer("**", "", "__", "", "`", "")
 

@@ -71,7 +71,7 @@ func readTitle(answer string) (string, error) {
 
 // checkTitle takes quotes and the full stop off and counts.
 func checkTitle(s string) (string, error) {
-	title := strings.Join(strings.Fields(printable(s)), " ")
+	title := strings.Join(strings.Fields(marks.Replace(printable(s))), " ")
 	title = strings.TrimSpace(strings.Trim(title, "\"'`“”„‘’«»‹›「」"))
 	title = strings.TrimRight(title, ".")
 	if n := words(title); n < titleMin || n > titleMax {

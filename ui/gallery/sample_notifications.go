@@ -21,10 +21,10 @@ func notifications() []specimen {
 	}
 	told := view.NoticeList{Unread: 2, Rows: []view.NoticeRow{
 		{Number: "6", State: view.ChatWaiting, Chat: "1", Title: "Make the fetcher retry", Body: "Waits for you: execute", When: "14:32", ISO: "2026-11-20T14:32:00Z"},
-		{Number: "5", State: view.ChatDone, Chat: "2", Title: "A title that is far longer than any line of this list can be, since a person wrote a whole sentence into it and another one behind it",
+		{Number: "5", State: view.ChatResting, Chat: "2", Title: "A title that is far longer than any line of this list can be, since a person wrote a whole sentence into it and another one behind it",
 			Body: "The fetcher keeps its last good reading for a day, and says so on the page of the station, in the log, and in the feed that others read.", When: "14:06", ISO: "2026-11-20T14:06:00Z"},
 		{Number: "4", State: view.ChatFailed, Chat: "3", Title: "Tide tables", Body: "The model server at 127.0.0.1:11434 does not answer.", When: "Mon", ISO: "2026-11-16T09:00:00Z", Read: true},
-		{Number: "3", State: view.ChatDone, Chat: "1", Title: "Make the fetcher retry", Body: "All tests pass.", When: "2 Nov", ISO: "2026-11-02T09:00:00Z", Read: true}}}
+		{Number: "3", State: view.ChatResting, Chat: "1", Title: "Make the fetcher retry", Body: "All tests pass.", When: "2 Nov", ISO: "2026-11-02T09:00:00Z", Read: true}}}
 	fixed := told
 	fixed.Fixed = true
 	return []specimen{

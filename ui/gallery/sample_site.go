@@ -147,7 +147,7 @@ func template(id, wrong string) view.Template {
 
 func farAgents(p view.Page) view.AgentsPage {
 	return view.AgentsPage{Page: p, Note: note(), Open: true,
-		Fresh: view.FreshAgent{Workspace: "tide-feed on the pier", Until: "15:04", Token: "hfe_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
+		Fresh: view.FreshAgent{Row: "aw-w9", Workspace: "tide-feed on the pier", Until: "15:04", Token: "hfe_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
 			Command: "holdfast --agent --url https://127.0.0.1:8421 --pin sha256:6ab0d5e0b1d0f2b9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e --dir . --enrol-file -"},
 		Agents: []view.FarAgent{
 			{ID: "a1", Workspace: "gauges", Place: "buoy-7:/srv/gauges", State: view.AgentOnline, Since: "22 Nov 09:14", Own: true, Facts: []string{"v1.4.0, linux arm64", "link 1.3", "sandbox full", "load 0.4, 71% of memory free, 2 processes"},
@@ -165,7 +165,7 @@ func farAgents(p view.Page) view.AgentsPage {
 func renewedAgent(p view.Page) view.AgentsPage {
 	out := farAgents(p)
 	out.Waiting, out.Agents = nil, out.Agents[1:2]
-	out.Fresh.Workspace, out.Fresh.Renewed = "harbour", true
+	out.Fresh.Row, out.Fresh.Workspace, out.Fresh.Renewed = "ag-a2", "harbour", true
 	return out
 }
 

@@ -255,7 +255,7 @@ func inspectors() []specimen {
 		{"Changes", "is-rail", []templ.Component{view.InspectorPanel(full)}},
 		{"MCP servers of a chat", "is-rail", []templ.Component{view.ChatServers(view.Inspector{ChatID: "1", Servers: chatServers()})}},
 		{"No changes", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{})}},
-		{"Processes away", "is-rail", []templ.Component{view.Unlisted("The workspace is unreachable: its agent has been away for 9s. Start the agent beside its files, or try again when it is back.")}},
+		{"Processes away", "is-rail", []templ.Component{view.Unlisted("The workspace is unreachable: its agent has been away for 9 s. Start the agent beside its files, or try again when it is back.")}},
 		{"Changes away", "is-rail", []templ.Component{view.InspectorPanel(view.Inspector{Changes: view.Changes{Problem: "The folder ~/src/tidewatch is not there."}})}},
 		{"Repositories", "is-rail", []templ.Component{view.RepoList(repos())}},
 		{"Repository, nothing changed", "is-rail", []templ.Component{view.RepoList(view.Repos{Repos: []view.Repo{{Branch: "main"}}})}},

@@ -1,5 +1,7 @@
 package view
 
+import "strings"
+
 // AgentsPage are the Agents that serve Workspaces from elsewhere.
 type AgentsPage struct {
 	Page   Page
@@ -50,7 +52,24 @@ type AgentWait struct {
 }
 
 // FreshAgent is an enrolment just made; its token is shown this once. Renewed: there is an Agent, whose place is taken by who uses it.
+// Row is the element of the table that says so while the token can be used.
 type FreshAgent struct {
-	Workspace, Command, Token, Until string
-	Renewed                          bool
+	Row, Workspace, Command, Token, Until string
+	Renewed                               bool
+}
+
+// tokensOut are the rows that say of a token that it can be used, as the page's own list of names.
+func tokensOut(list []FarAgent, waiting []AgentWait) string {
+	var rows []string
+	for _, a := range list {
+		if a.Renewal != "" {
+			rows = append(rows, js("ag-"+a.ID))
+		}
+	}
+	for _, w := range waiting {
+		if w.Until != "" {
+			rows = append(rows, js("aw-"+w.ID))
+		}
+	}
+	return "[" + strings.Join(rows, ",") + "]"
 }

@@ -355,7 +355,7 @@ func noticeRow(n NoticeRow, fixed bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = iconTone("i-check", "ok").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = icon("i-rest").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

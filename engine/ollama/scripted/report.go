@@ -92,7 +92,7 @@ func (p *plan) reportRun(b *strings.Builder) {
 		b.WriteString("- The command `" + args.Command + "` gave a result that I cannot read.\n")
 		return
 	}
-	took := (time.Duration(out.WallMS) * time.Millisecond).Round(10 * time.Millisecond)
+	took := tookWords(time.Duration(out.WallMS) * time.Millisecond)
 	switch {
 	case out.Success:
 		fmt.Fprintf(b, "- `%s` succeeded in %s.\n", args.Command, took)
@@ -112,6 +112,17 @@ func (p *plan) reportRun(b *strings.Builder) {
 		lines = append([]string{fmt.Sprintf("(%d lines before)", left)}, lines[left:]...)
 	}
 	b.WriteString("\n````text\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "````", "'''") + "\n````\n")
+}
+
+// tookWords writes a duration as the rows of calls do.
+func tookWords(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
 func quoteLine(s string) string { return cutText(oneLine(s), 240) }
