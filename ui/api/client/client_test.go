@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,11 +19,9 @@ import (
 // serve answers each connection with the next of the handlers, and stays with the last.
 func serve(t *testing.T, handlers ...http.HandlerFunc) *Client {
 	t.Helper()
-	n := 0
+	var n atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := handlers[min(n, len(handlers)-1)]
-		n++
-		h(w, r)
+		handlers[min(int(n.Add(1)), len(handlers))-1](w, r)
 	}))
 	t.Cleanup(s.Close)
 	c, err := New(s.URL, "hf_token")
@@ -45,10 +45,13 @@ func frames(texts ...string) http.HandlerFunc {
 const status = `{"type":"status","status":"running","archived":false,"queue_held":false}`
 
 func TestAStreamIsTakenUpBehindTheLastMessage(t *testing.T) {
+	var mu sync.Mutex // guards asked
 	var asked []string
 	note := func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
 			asked = append(asked, r.URL.Query().Get("after_id"))
+			mu.Unlock()
 			next(w, r)
 		}
 	}
@@ -69,6 +72,8 @@ func TestAStreamIsTakenUpBehindTheLastMessage(t *testing.T) {
 			break
 		}
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if got := strings.Join(asked, " "); got != "5 7 7" || len(held.Parts) != 1 || held.Parts[0].Text != "abc" {
 		t.Errorf("asked for %q, holds %+v", got, held.Parts)
 	}
@@ -142,9 +147,12 @@ func TestTheEndOfTheContextEndsAStream(t *testing.T) {
 }
 
 func TestRequestsCarryTokenAndKey(t *testing.T) {
+	var mu sync.Mutex // guards seen
 	var seen []http.Header
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		seen = append(seen, r.Header)
+		mu.Unlock()
 		io.WriteString(w, "{}")
 	})
 	for range 2 {
@@ -158,6 +166,8 @@ func TestRequestsCarryTokenAndKey(t *testing.T) {
 	if _, err := c.CreateToken(t.Context(), TokenCreate{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	keys := []string{}
 	for _, h := range seen {
 		if h.Get("Authorization") != "Bearer hf_token" {
