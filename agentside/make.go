@@ -203,11 +203,12 @@ func plainBranch(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// Remove removes a worktree; its branch stays in the repository.
+// Remove removes a worktree, whose branch stays in the repository, and the cache of any Workspace.
 func (w *Workspaces) Remove(ctx context.Context, rec chat.WorkspaceRecord, discard bool) error {
 	if rec.Kind == chat.WorkspaceAgent && w.beyond.Remove != nil {
 		return w.beyond.Remove(ctx, rec, discard)
 	}
+	w.manager.ForgetCache(rec.ID)
 	if rec.Made.Kind != chat.TemplateWorktree || rec.Directory == "" || gone(rec.Directory) {
 		return nil
 	}

@@ -30,7 +30,8 @@ type Options struct {
 	// Data is the appliance's data directory: no Workspace may hold it or lie in it.
 	Data string
 	// Temp holds a directory per Chat with the whole outputs of its processes; "" is holdfast/chats in the user's cache
-	// directory. It is made when it is not there.
+	// directory. It is made when it is not there, and so is caches beside it, with a directory per Workspace for what its confined
+	// commands can make anew.
 	Temp string
 	// State is the directory for the list of running processes; "" is Data.
 	State string
@@ -85,9 +86,9 @@ type Workspaces struct {
 	beyond Beyond
 	// own are the directories of the appliance, and how it makes others.
 	own struct {
-		data, temp, state string
-		making            making
-		roots             []string
+		data, temp, caches, state string
+		making                    making
+		roots                     []string
 		// beside: no folder of this machine is a Workspace.
 		beside bool
 	}
@@ -195,7 +196,8 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	for _, dir := range []struct {
 		real *string
 		path string
-	}{{&w.own.data, o.Data}, {&w.own.temp, o.Temp}, {&w.own.state, o.State}} {
+	}{{&w.own.data, o.Data}, {&w.own.temp, o.Temp}, {&w.own.state, o.State},
+		{&w.own.caches, filepath.Join(filepath.Dir(o.Temp), "caches")}} {
 		real, err := makeReal(dir.path)
 		if err != nil {
 			return nil, fmt.Errorf("workspaces: %w", err)
@@ -210,7 +212,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if o.Unwatched {
 		w.changes.trees.Close()
 	}
-	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
+	manager, err := proc.New(ctx, proc.Options{Temp: w.own.temp, Caches: w.own.caches, State: w.own.state, Environ: o.Environ, Log: o.Log, Now: o.Now,
 		Sandbox: o.Sandbox, MaxRuntime: o.MaxRuntime, Ended: w.changes.touch})
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
@@ -348,7 +350,7 @@ func (w *Workspaces) Resolve(_ context.Context, directory string) (string, error
 			return invalid("%q shows the system and its processes, the appliance's own too; choose a directory with files", dir)
 		}
 	}
-	for _, own := range []string{w.own.data, w.own.state, w.own.temp} {
+	for _, own := range []string{w.own.data, w.own.state, w.own.temp, w.own.caches} {
 		if lies, err := overlap(own, real); err != nil {
 			return invalid("%q cannot be compared with the appliance's own directories: %v", dir, reason(err))
 		} else if lies {

@@ -13,11 +13,19 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/agentside/sandbox"
 	"holdfast/engine/chat"
 )
 
 // TestMain is also the appliance that crashes: it starts processes, says so, and waits to be killed.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.ChildCommand {
+		if err := sandbox.Child(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if state := os.Getenv("CRASH_TEST_STATE"); state != "" {
 		if err := crash(state, os.Getenv("CRASH_TEST_DIR")); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -61,6 +61,9 @@ func (m *Manager) leadConfined(p *process, profile chat.Profile, argv, env []str
 	c := sandbox.Command{Profile: profile, Argv: argv, Env: env, Dir: p.dir, Workspace: p.scope.dir, Input: std.in, Output: std.out, Errors: std.err}
 	if m.opts.Temp != "" && p.req.ChatID != "" {
 		c.Temp = filepath.Join(m.opts.Temp, string(p.req.ChatID))
+		if c.Cache, err = m.caches.of(p.scope.workspace, m.opts.Now()); err != nil {
+			return err
+		}
 	}
 	if p.scope.confine.Protected != nil {
 		c.Protected = p.scope.confine.Protected()

@@ -36,6 +36,8 @@ const (
 type Options struct {
 	// Temp holds the directories of Chats with the whole outputs of their processes; "" keeps none.
 	Temp string
+	// Caches holds a directory per Workspace with what its confined commands can make anew; "" keeps none.
+	Caches string
 	// State is the directory for the list that the next start reads after a crash; "" keeps none.
 	State string
 	// Environ is what commands inherit, without its secrets; nil is this process's own.
@@ -69,13 +71,14 @@ type Manager struct {
 
 	watchers watchers
 	records  *records
+	caches   caches
 	ledger   *ledger
 }
 
 // New gives a Manager, having ended what a crashed one with the same State left running.
 func New(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{opts: o.filled(), closing: make(chan struct{}), processes: map[string]*process{}}
-	m.records = &records{root: o.Temp, log: m.opts.Log}
+	m.records, m.caches = &records{root: o.Temp, log: m.opts.Log}, caches{o.Caches}
 	m.ledger = newLedger(o.State)
 	left, err := m.ledger.load()
 	if err != nil {
@@ -94,6 +97,13 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		if err := m.records.sweep(m.opts.Now()); err != nil {
 			return nil, fmt.Errorf("sweep old output: %w", err)
 		}
+	}
+	old, err := m.caches.stale(m.opts.Now())
+	if err != nil {
+		return nil, fmt.Errorf("list old caches: %w", err)
+	}
+	for _, id := range old {
+		m.ForgetCache(id)
 	}
 	return m, nil
 }

@@ -54,6 +54,9 @@ type Command struct {
 	Dir, Workspace string
 	// Temp is the directory of its Chat, which holds its temporary files and its home; "" gives it ones that are gone with it.
 	Temp string
+	// Cache is a directory for what programs can make anew, which it shares with others of its Workspace; "" has that in the home. Without
+	// Temp, and with what may only read, it counts for nothing.
+	Cache string
 	// Protected are paths below Workspace that it may only read.
 	Protected []string
 	// See are paths that it may read beside those of the Box.

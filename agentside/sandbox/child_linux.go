@@ -191,11 +191,14 @@ func deserted() bool {
 	return err == nil && n > 0 && fds[0].Revents&unix.POLLERR != 0
 }
 
-// environ is the command's, with temporary files and a home that it may write.
+// environ is the command's, with temporary files, a home and a cache that it may write.
 func (o *order) environ() []string {
 	set := map[string]string{"TMPDIR": o.tmp()}
 	if !o.Namespaces {
 		set["HOME"] = o.home()
+	}
+	if o.Cache != "" && o.lasting() {
+		set["XDG_CACHE_HOME"], set["npm_config_cache"] = o.Cache, filepath.Join(o.Cache, "npm")
 	}
 	env := make([]string, 0, len(o.Env)+len(set))
 	for _, v := range o.Env {

@@ -114,6 +114,9 @@ func (o *order) writable() []string {
 	var own []string
 	if o.lasting() {
 		own = append(own, filepath.Join(o.Temp, tmpName), filepath.Join(o.Temp, homeName))
+		if o.Cache != "" {
+			own = append(own, o.Cache)
+		}
 	}
 	if o.Namespaces {
 		own = append(own, "/tmp", o.Home)

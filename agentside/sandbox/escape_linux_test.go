@@ -387,6 +387,29 @@ func TestNothingIsInherited(t *testing.T) {
 	each(t, func(t *testing.T, c *cell) { c.denied(ws, "inherited") })
 }
 
+func TestTheCacheIsTheWorkspaces(t *testing.T) {
+	each(t, func(t *testing.T, c *cell) {
+		caches := filepath.Join(c.home, ".cache/holdfast/caches")
+		c.cache = filepath.Join(caches, "w1")
+		for _, id := range []string{"w1", "w2"} {
+			if err := os.MkdirAll(filepath.Join(caches, id), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.sh(`echo one >"$XDG_CACHE_HOME/kept"; echo $?`); got != "0\n0" {
+			t.Fatalf("%q", got)
+		}
+		c.temp = filepath.Join(filepath.Dir(c.temp), "c2")
+		if got := c.sh(`cat "$XDG_CACHE_HOME/kept"`); got != "one\n0" {
+			t.Errorf("another chat of the workspace: %q", got)
+		}
+		c.denied(ws, "write", filepath.Join(caches, "w2/planted"))
+		c.denied(chat.ProfileReadOnly, "write", filepath.Join(c.cache, "kept"))
+		c.cache = filepath.Join(caches, "w2")
+		c.denied(ws, "read", filepath.Join(caches, "w1/kept"))
+	})
+}
+
 func TestTemporaryFilesAndHomeAreTheChats(t *testing.T) {
 	each(t, func(t *testing.T, c *cell) {
 		mark := fmt.Sprintf("/dev/shm/holdfast-test-%d", os.Getpid())

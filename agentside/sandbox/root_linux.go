@@ -129,6 +129,9 @@ func (o *order) binds() []bind {
 		tmp := filepath.Join(o.Temp, tmpName)
 		all = append(all, bind{from: tmp, to: "/tmp"}, bind{from: filepath.Join(o.Temp, homeName), to: o.Home},
 			bind{from: o.Temp, to: o.Temp, readOnly: true}, bind{from: tmp, to: tmp})
+		if o.Cache != "" {
+			all = append(all, bind{from: o.Cache, to: o.Cache})
+		}
 	} else {
 		all = append(all, bind{kind: "tmpfs", to: "/tmp"}, bind{kind: "tmpfs", to: o.Home})
 	}

@@ -35,7 +35,9 @@ type cell struct {
 	t                       *testing.T
 	box                     *Box
 	home, data, place, temp string
-	protected               []string
+	// cache is that of the Workspace, "" for none.
+	cache     string
+	protected []string
 }
 
 func newCell(t *testing.T, o Options) *cell {
@@ -91,7 +93,7 @@ func (c *cell) start(p chat.Profile, argv ...string) (*Running, *os.File) {
 		c.t.Fatal(err)
 	}
 	run, err := c.box.Start(Command{Profile: p, Argv: argv, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.home, "GORACE=" + quickExit}, Dir: c.place,
-		Workspace: c.place, Temp: c.temp, Protected: c.protected, Output: w})
+		Workspace: c.place, Temp: c.temp, Cache: c.cache, Protected: c.protected, Output: w})
 	if err != nil {
 		c.t.Fatalf("start %q: %v", argv, err)
 	}
