@@ -28,6 +28,9 @@ const (
 // maxLoadingDelay keeps the look at a loading model frequent: it costs no attempt.
 const maxLoadingDelay = 5 * time.Second
 
+// maxRetryAfter is the longest wait that a server may name: as long as the longest guard.
+const maxRetryAfter = DefaultLoading
+
 // Options of a Model. Zero values take the defaults.
 type Options struct {
 	// Attempts is how often a call is made at most.
@@ -256,10 +259,11 @@ func backoff(n int, base, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
+// retryAfter is the wait that the server named. One that names days is asked again before.
 func retryAfter(err error) time.Duration {
 	var f *chat.Fault
 	if errors.As(err, &f) {
-		return f.RetryAfter
+		return min(f.RetryAfter, maxRetryAfter)
 	}
 	return 0
 }

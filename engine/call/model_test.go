@@ -205,6 +205,18 @@ func TestRetryAfterIsTheLeastDelay(t *testing.T) {
 	})
 }
 
+func TestAWaitOfDaysIsCapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fault(429, "slow down")
+		f.RetryAfter = 240 * time.Hour
+		m := New(&script{takes: []take{{err: f}, {play: []any{"ok"}}}}, Options{})
+		var h heard
+		if _, err := m.Stream(t.Context(), request(), h.yield); err != nil || h.retries[0].DelayMS != maxRetryAfter.Milliseconds() {
+			t.Errorf("%v %+v", err, h.retries)
+		}
+	})
+}
+
 func TestFreeMemoryBeforeTheSecondAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{takes: []take{{err: fault(500, "CUDA error: out of memory")}, {play: []any{"ok"}}}}

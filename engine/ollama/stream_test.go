@@ -116,6 +116,8 @@ func TestMisbehaviour(t *testing.T) {
 		{"out of memory", scripted.OutOfMemory(), 500, "requires more system memory", false, false, 0},
 		{"runner failed", scripted.RunnerFailed(), 500, "llama runner process has terminated", false, false, 0},
 		{"queue full", scripted.QueueFull("7"), 503, "server busy", false, false, 7 * time.Second},
+		{"queue full for ages", scripted.QueueFull("18446744073710"), 503, "server busy", false, false, mostSeconds * time.Second},
+		{"queue full since long", scripted.QueueFull("-9223372037"), 503, "server busy", false, false, 0},
 		{"queue full, no time", scripted.QueueFull(""), 503, "server busy", false, false, 0},
 		{"empty 500", scripted.EmptyFailure(), 500, "status 500 without a text", false, false, 0},
 		{"not found", scripted.Reply{Status: 404, Error: "gone"}, 404, "gone", false, false, 0},

@@ -159,9 +159,12 @@ func (a *Adapter) refused(resp *http.Response) *chat.Fault {
 	return f
 }
 
+// mostSeconds keeps a wait that a server names within what a Duration holds.
+const mostSeconds = 1e6
+
 func retryAfter(v string) time.Duration {
 	if s, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
-		return max(0, time.Duration(s)*time.Second)
+		return time.Duration(min(max(s, 0), mostSeconds)) * time.Second
 	}
 	if at, err := http.ParseTime(v); err == nil {
 		return max(0, time.Until(at))

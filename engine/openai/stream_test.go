@@ -186,6 +186,7 @@ func TestRefusals(t *testing.T) {
 		after  time.Duration
 	}{
 		"busy":              {scripted.Reply{Status: 429, Header: map[string]string{"Retry-After": "7"}, Body: `{"error":{"message":"slow down"}}`}, 429, "slow down", 7 * time.Second},
+		"busy for ages":     {scripted.Reply{Status: 429, Header: map[string]string{"Retry-After": "1e300"}, Body: `{"error":{"message":"slow down"}}`}, 429, "slow down", mostSeconds * time.Second},
 		"loading":           {scripted.Reply{Status: 503, Body: `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`}, 503, "Loading model (unavailable_error)", 0},
 		"detail":            {scripted.Reply{Status: 404, Body: `{"detail":"Not Found"}`}, 404, "Not Found", 0},
 		"a missing path":    {scripted.Reply{Status: 404, Body: "404 page not found"}, 404, "there is no /v1/chat/completions; look whether the base URL must end in /v1", 0},

@@ -206,9 +206,12 @@ func endpointText(text string) (string, int) {
 	return text, 0
 }
 
+// mostSeconds keeps a wait that a server names within what a Duration holds.
+const mostSeconds = 1e6
+
 func retryAfter(v string) time.Duration {
-	if s, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil && s < 1e6 {
-		return max(0, time.Duration(s*float64(time.Second)))
+	if s, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil && s > 0 {
+		return time.Duration(min(s, mostSeconds) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(v); err == nil {
 		return max(0, time.Until(at))
