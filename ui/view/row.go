@@ -124,6 +124,19 @@ func pieces(s, query string) []piece {
 	return append(out, piece{Text: s[at:]})
 }
 
+// codeIn parts a line at its backticks; what stands between two is a hit. One whose backticks are no pairs is left as it is.
+func codeIn(s string) []piece {
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 || strings.Contains(s, "``") {
+		return []piece{{Text: s}}
+	}
+	out := make([]piece, len(parts))
+	for i, p := range parts {
+		out[i] = piece{Text: p, Hit: i%2 == 1}
+	}
+	return out
+}
+
 // labelQuery finds the chats with a label, "key=value".
 func labelQuery(label string) string {
 	if strings.ContainsAny(label, " \t") {
