@@ -37,6 +37,7 @@ func TestBrowserPermissions(t *testing.T) {
 	p.start("test it")
 	p.shows(".card-ask .cmd", "go version")
 	p.shows(".card-ask", "allow execute go version")
+	p.until(`document.getElementById('composer-text').placeholder==='Add to the queue'`)
 	p.both("permit-ask")
 	p.press(".card-ask", "Allow in this chat")
 	p.shows("#log", "I have seen what came of it.")

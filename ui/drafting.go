@@ -103,7 +103,7 @@ func draftRow(call, result *engine.DraftPart, phase chat.Phase) view.Row {
 // dock gives the phase line, the queue and the composer of a Chat.
 func (s *Site) dock(v engine.View, at view.SpaceNote, models, spaces []view.Option) view.Dock {
 	c := v.Chat
-	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Models: models, Spaces: spaces,
+	d := view.Dock{ChatID: string(c.ID), Running: c.State.Leased() || c.State == chat.Pending, Queues: !c.State.AtRest(), Models: models, Spaces: spaces,
 		Held: c.Queued > 0 && c.State.AtRest(), Key: view.NewKey(), Phase: phaseView(v, at)}
 	d.Closed = v.Damaged != nil
 	d.Plan, d.CanPlan = c.Mode() == chat.ModePlan, c.AgentType != chat.AgentExplore && !c.Archived

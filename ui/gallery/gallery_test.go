@@ -60,7 +60,7 @@ func TestDocuments(t *testing.T) {
 }
 
 var datastarNames = regexp.MustCompile(`^data-(signals:_(away|tokens)|attr:hidden|on-intersect|on:[a-z-]+(__[a-z.0-9]+)*|init(__delay[.a-z0-9]+)?|class:is-off|ignore|ignore-morph|preserve-attr)$`)
-var ownNames = regexp.MustCompile(`^data-(answer|hint|act|url|form|ask|when|title|words|yes|says|fetch|since|until|toast|chat|interrupt|running|closed|key|l|part|dialog|files|refs|blind|picture|refused|named|path|worker|count|open|push|sure|dirty|now)$`)
+var ownNames = regexp.MustCompile(`^data-(answer|hint|act|url|form|ask|when|title|words|yes|says|fetch|since|until|toast|chat|interrupt|running|queues|closed|key|l|part|dialog|files|refs|blind|picture|refused|named|path|worker|count|open|push|sure|dirty|now)$`)
 
 func element(t *testing.T, n *html.Node, ids map[string]bool) {
 	t.Helper()

@@ -231,7 +231,7 @@ function hint() {
     for (const b of $('composer').querySelectorAll('[data-act=attach], [data-act=name-file]')) b.remove()
     return
   }
-  area.placeholder = area.dataset.hint || ('running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'Describe the next change')
+  area.placeholder = area.dataset.hint || ('running' in actions.dataset ? 'Add to the queue, or Ctrl Enter to interrupt' : 'queues' in actions.dataset ? 'Add to the queue' : 'Describe the next change')
 }
 
 // Dialogs that ask. They resolve to what was pressed, '' for nothing.

@@ -291,6 +291,8 @@ type Dock struct {
 	// Held: the queue waits for a Retry or another Message.
 	Held    bool
 	Running bool
+	// Queues: a Message waits for what is not over, be it a person's answer.
+	Queues bool
 	// Closed: no message can be written.
 	Closed bool
 	Models []Option

@@ -39,5 +39,8 @@ func placeholder(d Dock) string {
 	if d.Running {
 		return "Add to the queue, or Ctrl Enter to interrupt"
 	}
+	if d.Queues {
+		return "Add to the queue"
+	}
 	return "Describe the next change"
 }
