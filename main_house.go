@@ -118,7 +118,7 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 	contexts.OwnChats(eng.NewestContext)
 	places.OnChange(eng.Changed)
 	places.PushTo(contexts)
-	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson})
+	accounts.OwnChats(account.Chats{Stop: eng.StopPerson, Delete: eng.DeletePerson, Workspaces: spaces.DeletePerson})
 	h := &house{keeper: &keeper{store: store, audit: audit.New(store, log), log: log}, engine: eng, account: accounts, models: models, spaces: spaces, search: find, ended: func() error { told.Close(); return demo.Close() }, agents: door, metrics: metrics,
 		log: log}
 	inside := rooms{

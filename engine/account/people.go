@@ -154,7 +154,7 @@ type DeleteUserInput struct {
 // DeleteUserOutput is empty.
 type DeleteUserOutput struct{}
 
-// DeleteUser removes a person who is disabled, with their chats, workspaces, sessions and tokens; what they used stays in the sums.
+// DeleteUser removes a person who is disabled, with their chats, workspaces, agents, sessions and tokens; what they used stays in the sums.
 // KindWrongState for one who is not disabled or for whom something still runs.
 func (r *Room) DeleteUser(ctx context.Context, p chat.Principal, in DeleteUserInput) (DeleteUserOutput, error) {
 	who, err := r.GetUser(ctx, p, GetUserInput(in))
@@ -165,8 +165,11 @@ func (r *Room) DeleteUser(ctx context.Context, p chat.Principal, in DeleteUserIn
 		return DeleteUserOutput{}, notDisabled(&who.User)
 	}
 	// Who is disabled can make no new ones, and families are removed one by one.
-	if r.chats.Delete != nil {
-		if err := r.chats.Delete(ctx, in.ID); err != nil {
+	for _, remove := range []func(context.Context, chat.UserID) error{r.chats.Delete, r.chats.Workspaces} {
+		if remove == nil {
+			continue
+		}
+		if err := remove(ctx, in.ID); err != nil {
 			return DeleteUserOutput{}, err
 		}
 	}

@@ -118,6 +118,11 @@ func TestRemovedPeopleLeaveNothing(t *testing.T) {
 		}
 		return nil
 	}})
+	var left chat.UserID
+	h.room.chats.Workspaces = func(_ context.Context, id chat.UserID) error {
+		left = id
+		return nil
+	}
 	space := &chat.WorkspaceRecord{ID: chat.WorkspaceID(newID()), OwnerID: h.member.UserID}
 	theirs := &chat.WorkspaceRecord{ID: chat.WorkspaceID(newID()), OwnerID: h.owner.UserID}
 	h.must(h.store.Update(t.Context(), func(tx *kv.Tx) error {
@@ -145,6 +150,9 @@ func TestRemovedPeopleLeaveNothing(t *testing.T) {
 		}
 		return err
 	}))
+	if left != h.member.UserID {
+		t.Errorf("the workspaces of %q were ended", left)
+	}
 	if asked != h.member.UserID {
 		t.Errorf("the chats of %q were removed", asked)
 	}

@@ -55,12 +55,14 @@ func New(store *kv.Store, log *slog.Logger, now func() time.Time) *Room {
 		passwords: newHasher(), tries: newTries(now)}
 }
 
-// Chats is what happens to the chats of somebody who may not use the appliance any more. A nil func does nothing.
+// Chats is what happens to the chats and workspaces of somebody who may not use the appliance any more. A nil func does nothing.
 type Chats struct {
 	// Stop ends what runs for this person and waits for nothing.
 	Stop func(context.Context, chat.UserID) error
 	// Delete removes all chats of this person; KindWrongState when one still runs.
 	Delete func(context.Context, chat.UserID) error
+	// Workspaces ends what runs in this person's workspaces, and removes them with their Agents; KindWrongState when one is in use.
+	Workspaces func(context.Context, chat.UserID) error
 }
 
 // OwnChats says what to do with chats. Call it before the room is used.
