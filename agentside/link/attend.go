@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"time"
 
 	"holdfast/engine/chat"
 )
@@ -16,11 +17,79 @@ func (a *Appliance) attendMade(ctx context.Context, s *service) {
 	if err := a.forgetStale(ctx, s); err != nil && ctx.Err() == nil {
 		a.o.Log.Warn("an agent still has workspaces that are gone", chat.LogAgent, s.line.id, chat.LogError, err)
 	}
-	s.connection.lines(ctx, call{method: http.MethodGet, path: "/places/changes"}, func(text string) {
-		if id := chat.WorkspaceID(text); text != "" && a.hasMade(ctx, s.line.id, id) {
-			a.o.Sink.Changed(id)
+	known := madeBeside{of: func() ([]chat.WorkspaceID, error) { return a.made(ctx, s.line.id) }}
+	for first := true; ; first = false {
+		if !first {
+			// What changed while nobody heard of it is not known.
+			for id := range known.ids {
+				a.o.Sink.Changed(id)
+			}
 		}
-	})
+		s.connection.lines(ctx, call{method: http.MethodGet, path: "/places/changes"}, func(text string) {
+			if text == "" {
+				return
+			}
+			id := chat.WorkspaceID(text)
+			has, err := known.has(ctx, id)
+			if err != nil && ctx.Err() == nil {
+				a.o.Log.Warn("the workspaces of an agent could not be looked up", chat.LogAgent, s.line.id, chat.LogError, err)
+			}
+			if has {
+				a.o.Sink.Changed(id)
+			}
+		})
+		if pause(ctx, followAgain) != nil {
+			return
+		}
+	}
+}
+
+const (
+	// followAgain is the wait before a stream that broke while its link is up is asked for again.
+	followAgain = 5 * time.Second
+	// lookEvery bounds how often an Agent that names what it has not makes the store be read.
+	lookEvery = time.Second
+)
+
+// madeBeside are the Workspaces that were made beside an Agent, as one goroutine knows them.
+type madeBeside struct {
+	of     func() ([]chat.WorkspaceID, error)
+	ids    map[chat.WorkspaceID]bool
+	looked time.Time
+}
+
+// has looks again for one that it does not know, and lets who asks for many such wait.
+func (m *madeBeside) has(ctx context.Context, id chat.WorkspaceID) (bool, error) {
+	if m.ids[id] {
+		return true, nil
+	}
+	if !m.looked.IsZero() {
+		if err := pause(ctx, lookEvery-time.Since(m.looked)); err != nil {
+			return false, err
+		}
+	}
+	all, err := m.of()
+	m.looked = time.Now()
+	if err != nil {
+		return false, err
+	}
+	m.ids = map[chat.WorkspaceID]bool{}
+	for _, one := range all {
+		m.ids[one] = true
+	}
+	return m.ids[id], nil
+}
+
+// pause waits; the error is the cause of ctx's end.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // forgetStale compares what the Agent has with the store. All files stay.
