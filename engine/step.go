@@ -59,6 +59,10 @@ func (r *run) step() error {
 	r.e.meters.sends(built.Bytes, len(built.Request.Messages))
 	started := r.e.now()
 	reply, err := r.stream(built.Request)
+	if err != nil && reply.Usage.InputTokens != nil {
+		// The server worked for it, though the reply was dropped.
+		r.books.spend(r.usage(chat.UsageTurn, reply, r.e.now().Sub(started)))
+	}
 	if err != nil {
 		return r.afterFailedCall(err)
 	}

@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"holdfast/engine/call"
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/kv"
@@ -271,5 +274,28 @@ func TestNoTwoCompactionsWithoutAStep(t *testing.T) {
 	v := r.rest(id)
 	if v.Chat.State != chat.Failed || v.Chat.LastError.Kind != chat.KindContextFull || summaries.Load() != 1 {
 		t.Errorf("%s %v after %d summaries", v.Chat.State, v.Chat.LastError, summaries.Load())
+	}
+}
+
+// filling says of each reply that its prompt filled the window.
+type filling struct{ chat.Model }
+
+func (f filling) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {
+	reply, err := f.Model.Stream(ctx, req, yield)
+	full := int64(req.Options.NumCtx)
+	reply.Usage.InputTokens = &full
+	return reply, err
+}
+
+// TestACutPromptIsBooked: a server that cut the prompt without a word worked for the reply that is dropped, so it counts as used.
+func TestACutPromptIsBooked(t *testing.T) {
+	r := newRig(t, setup{config: window(8192), wrap: func(m chat.Model) chat.Model { return call.New(filling{m}, call.Options{}) }})
+	id := r.create("hello")
+	v := r.rest(id)
+	if v.Chat.State != chat.Failed || v.Chat.LastError.Kind != chat.KindContextFull {
+		t.Fatalf("%s %v", v.Chat.State, v.Chat.LastError)
+	}
+	if kinds := r.usage(id); !slices.Contains(kinds, chat.UsageTurn) {
+		t.Errorf("booked are %q", kinds)
 	}
 }

@@ -93,7 +93,8 @@ func New(next chat.Model, o Options) *Model {
 }
 
 // Stream makes the call, again where the error table says so; req is the same each time. The error is context.Cause(ctx) when ctx
-// ended, the error of yield when that failed, else a *chat.Error; parts of the last attempt were yielded before it.
+// ended, the error of yield when that failed, else a *chat.Error; parts of the last attempt were yielded before it, and the Reply has
+// the Usage of one that was whole but dropped.
 func (m *Model) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {
 	c := &run{m: m, req: req, yield: yield}
 	for {
@@ -111,7 +112,8 @@ func (m *Model) Stream(ctx context.Context, req *chat.Request, yield func(chat.D
 			return chat.Reply{}, context.Cause(ctx)
 		}
 		if err := c.again(ctx, err); err != nil {
-			return chat.Reply{}, err
+			// What a dropped reply cost is not dropped.
+			return chat.Reply{Usage: reply.Usage}, err
 		}
 	}
 }

@@ -424,9 +424,12 @@ func TestErrorOfTheReaderComesBack(t *testing.T) {
 
 func TestAPromptThatFillsTheWindowWasCut(t *testing.T) {
 	s := &script{takes: []take{{play: []any{"nonsense"}, reply: reply(8192, 5, 0, 0, 0)}}}
-	_, err := New(s, Options{}).Stream(t.Context(), request(), (&heard{}).yield)
+	dropped, err := New(s, Options{}).Stream(t.Context(), request(), (&heard{}).yield)
 	if e := kindOf(t, err); e.Kind != chat.KindContextFull {
 		t.Errorf("%v", e)
+	}
+	if n := dropped.Usage.InputTokens; n == nil || *n != 8192 {
+		t.Errorf("what it cost is lost: %+v", dropped.Usage)
 	}
 }
 
