@@ -351,7 +351,8 @@ func (a *Appliance) attend(ctx context.Context, s *service) {
 	var following sync.WaitGroup
 	following.Go(func() {
 		defer close(over)
-		s.connection.touches(ctx, call{method: http.MethodGet, path: "/git/watch"}, touched)
+		// It begins with a touch.
+		s.again(ctx, func() { s.connection.touches(ctx, call{method: http.MethodGet, path: "/git/watch"}, touched) })
 	})
 	defer following.Wait()
 	for {

@@ -18,38 +18,50 @@ func (a *Appliance) attendMade(ctx context.Context, s *service) {
 		a.o.Log.Warn("an agent still has workspaces that are gone", chat.LogAgent, s.line.id, chat.LogError, err)
 	}
 	known := madeBeside{of: func() ([]chat.WorkspaceID, error) { return a.made(ctx, s.line.id) }}
-	for first := true; ; first = false {
-		if !first {
-			// What changed while nobody heard of it is not known.
-			for id := range known.ids {
-				a.o.Sink.Changed(id)
-			}
-		}
+	s.again(ctx, func() {
+		heard := false
 		s.connection.lines(ctx, call{method: http.MethodGet, path: "/places/changes"}, func(text string) {
+			if !heard {
+				heard = true
+				// What changed while nobody heard of it is not known.
+				a.noteLooked(ctx, s, known.look())
+				for id := range known.ids {
+					a.o.Sink.Changed(id)
+				}
+			}
 			if text == "" {
 				return
 			}
 			id := chat.WorkspaceID(text)
 			has, err := known.has(ctx, id)
-			if err != nil && ctx.Err() == nil {
-				a.o.Log.Warn("the workspaces of an agent could not be looked up", chat.LogAgent, s.line.id, chat.LogError, err)
-			}
+			a.noteLooked(ctx, s, err)
 			if has {
 				a.o.Sink.Changed(id)
 			}
 		})
-		if pause(ctx, followAgain) != nil {
+	})
+}
+
+// again lets follow run until ctx ends. A stream that breaks while its link is up is asked for again after the pauses of dials.
+func (s *service) again(ctx context.Context, follow func()) {
+	b := backoff{times: s.line.times}
+	for {
+		began := time.Now()
+		follow()
+		if pause(ctx, b.pause(time.Since(began))) != nil {
 			return
 		}
 	}
 }
 
-const (
-	// followAgain is the wait before a stream that broke while its link is up is asked for again.
-	followAgain = 5 * time.Second
-	// lookEvery bounds how often an Agent that names what it has not makes the store be read.
-	lookEvery = time.Second
-)
+func (a *Appliance) noteLooked(ctx context.Context, s *service, err error) {
+	if err != nil && ctx.Err() == nil {
+		a.o.Log.Warn("the workspaces of an agent could not be looked up", chat.LogAgent, s.line.id, chat.LogError, err)
+	}
+}
+
+// lookEvery bounds how often an Agent that names what it has not makes the store be read.
+const lookEvery = time.Second
 
 // madeBeside are the Workspaces that were made beside an Agent, as one goroutine knows them.
 type madeBeside struct {
@@ -68,16 +80,22 @@ func (m *madeBeside) has(ctx context.Context, id chat.WorkspaceID) (bool, error)
 			return false, err
 		}
 	}
+	err := m.look()
+	return err == nil && m.ids[id], err
+}
+
+// look reads which there are; without an answer they are those that were known.
+func (m *madeBeside) look() error {
 	all, err := m.of()
 	m.looked = time.Now()
 	if err != nil {
-		return false, err
+		return err
 	}
 	m.ids = map[chat.WorkspaceID]bool{}
 	for _, one := range all {
 		m.ids[one] = true
 	}
-	return m.ids[id], nil
+	return nil
 }
 
 // pause waits; the error is the cause of ctx's end.
