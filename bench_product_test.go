@@ -249,19 +249,27 @@ func (s *stream) untilReply() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !bytes.Contains(data, []byte(`"role":"assistant"`)) || !bytes.Contains(data, []byte(`"type":"message"`)) {
-			continue
-		}
-		var f frame
-		if err := json.Unmarshal(data, &f); err != nil {
-			return "", err
-		}
-		for i := len(f.Events) - 1; i >= 0; i-- {
-			if e := &f.Events[i]; e.Type == "message" && e.Message.Role == "assistant" {
-				return e.Message.text(), nil
-			}
+		if text, found, err := replyIn(data); found || err != nil {
+			return text, err
 		}
 	}
+}
+
+// replyIn gives the text of the committed Message of the model that a frame brings.
+func replyIn(data []byte) (text string, found bool, err error) {
+	if !bytes.Contains(data, []byte(`"role":"assistant"`)) || !bytes.Contains(data, []byte(`"type":"message"`)) {
+		return "", false, nil
+	}
+	var f frame
+	if err := json.Unmarshal(data, &f); err != nil {
+		return "", false, err
+	}
+	for i := len(f.Events) - 1; i >= 0; i-- {
+		if e := &f.Events[i]; e.Type == "message" && e.Message.Role == "assistant" {
+			return e.Message.text(), true, nil
+		}
+	}
+	return "", false, nil
 }
 
 func (s *stream) close() { s.w.close() }
