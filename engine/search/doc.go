@@ -15,7 +15,7 @@
 // it is dropped when a part of it is found damaged. Edits make deletion marks, and a Chat with a newer mark counts as not indexed.
 //
 // The index is a set of immutable segments per person (kv, TermWriter), made from small batches and merged as they grow, in small commits
-// with pauses in between while others write. Nothing here stands in the way of a Turn's commit. No transaction spans more than a few
+// with pauses in between while others write, and not at all for a while when very many do (crowd). Nothing here stands in the way of a Turn's commit. No transaction spans more than a few
 // milliseconds of reading by intention; a search over Chats that are not indexed takes as many as it needs.
 package search
 

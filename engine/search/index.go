@@ -37,6 +37,7 @@ type indexer struct {
 	tidy bool
 	// own counts the functions that were committed here, to tell them from those of others.
 	own, seen int64
+	crowd     crowd
 	// bounds that tests make small.
 	batchText, commitBytes int
 	merge                  mergeBounds
@@ -71,6 +72,10 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 	if err := x.collect(ctx); err != nil {
 		return true, err
 	}
+	if len(x.todo) > 0 && x.crowd.waits(begun, x.room.store.Stats().Functions, len(x.todo)) {
+		pause(ctx, crowdLook, nil)
+		return true, ctx.Err()
+	}
 	if len(x.todo) > 0 {
 		if err := x.batch(ctx); err != nil {
 			// What the batch held is not noted anywhere: look at every Chat again.
@@ -80,6 +85,7 @@ func (x *indexer) step(ctx context.Context) (more bool, err error) {
 		x.rest(ctx, time.Since(begun))
 		return true, nil
 	}
+	x.crowd.began = time.Time{}
 	merged, err := x.mergeOne(ctx)
 	if err != nil || merged {
 		x.rest(ctx, time.Since(begun))
