@@ -139,9 +139,10 @@ func (e *Engine) loadFiles(ctx context.Context, in prompt.Input) (map[string]pro
 		return nil, nil
 	}
 	kept := map[string]kv.ChatFile{}
+	id := in.Chat.ID
 	err := e.store.View(ctx, func(tx *kv.Tx) error {
 		clear(kept)
-		all, err := tx.ChatFiles(in.Chat.ID)
+		all, err := tx.ChatFiles(id)
 		for _, f := range all {
 			kept[string(f.ID)] = f
 		}

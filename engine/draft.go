@@ -147,8 +147,9 @@ func (d *draft) grow(x chat.Delta, now time.Time) int {
 func (d *draft) text(t chat.PartType, s string, now time.Time) {
 	n := len(d.d.Parts)
 	if n == 0 || d.d.Parts[n-1].Type != t {
-		d.complete(now)
-		d.add(chat.Part{Type: t, CreatedAt: &now}, now)
+		begun := now
+		d.complete(begun)
+		d.add(chat.Part{Type: t, CreatedAt: &begun}, begun)
 		n++
 	}
 	d.d.Parts[n-1].Grew = now

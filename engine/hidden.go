@@ -62,8 +62,11 @@ func core(d chat.ToolDef, placeless bool) bool {
 	return !own || d.Name == toolPlan || placeless && (d.Name == toolMake || d.Name == toolTemplates)
 }
 
-// split keeps the order of both.
+// split keeps the order of both. Where nothing is out, in is defs.
 func split(defs []chat.ToolDef, out func(chat.ToolDef) bool) (in, others []chat.ToolDef) {
+	if !slices.ContainsFunc(defs, out) {
+		return defs, nil
+	}
 	in = make([]chat.ToolDef, 0, len(defs))
 	for _, d := range defs {
 		if out(d) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"holdfast/engine/chat"
+	"holdfast/engine/prompt"
 	"holdfast/kv"
 )
 
@@ -19,6 +20,9 @@ const (
 // histories keeps the decoded Messages of the Chats whose Turns ended last, so that a next Turn reads only what is new. A history is good
 // for as long as the Chat's epoch is the same: within one, Messages are only appended.
 type histories struct {
+	// system is what stands in front of them in requests.
+	system prompt.Joiner
+
 	mu sync.Mutex // guards all below
 	of map[chat.ID]*history
 	// order has the Chats by when they were put, oldest first; those taken since are skipped.

@@ -122,7 +122,7 @@ func (r *run) promptInput() prompt.Input {
 	}
 	return prompt.Input{Chat: t.chat, Config: t.config, Window: t.window, Messages: messages, Workspace: t.extra.place.first, Snapshot: t.extra.guided.snapshot, Tools: t.defs,
 		TextTools: t.protocol == chat.ToolsText, JSONTools: t.protocol == chat.ToolsJSON && len(t.defs) > 0,
-		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), PlanText: t.extra.said.planText, System: runtime.GOOS + "/" + runtime.GOARCH}
+		Files: t.files, Guidance: t.extra.guidance, Mode: t.extra.mode, PlanPath: t.planPath(), PlanText: t.extra.said.planText, Joiner: &r.e.histories.system, System: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func notesAsMessages(notes []chat.Message) []*chat.Message {

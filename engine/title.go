@@ -22,13 +22,16 @@ type naming struct {
 
 // nameAtOnce gives a Chat its title while its first Turn is under way, where a model beside the Chat's own, which is loaded by now, makes it.
 func (r *run) nameAtOnce() {
-	n := &r.t.extra.naming
-	c := *r.t.chat
+	n, now := &r.t.extra.naming, r.t.chat
+	if n.begun != nil || now.Child() || !now.TitleFallback || now.Turn.Steps > 0 {
+		return
+	}
 	first, users := firstUserText(r.t.history)
-	if n.begun != nil || c.Child() || !c.TitleFallback || users != 1 || c.Turn.Steps > 0 {
+	if users != 1 {
 		return
 	}
 	n.begun = make(chan struct{})
+	c := *now
 	own, origin := r.t.config, r.origin(chat.UsageTitle)
 	r.e.runner.joined.Go(func() {
 		defer close(n.begun)

@@ -28,12 +28,26 @@ func (b *toolbox) Tool(name string) (chat.Tool, bool) {
 	return b.Tools.Tool(name)
 }
 
-// Defs lists what there is for a window.
-func (b *toolbox) Defs(window int) []chat.ToolDef {
-	all := b.Tools.Defs(window)
-	defs := append(make([]chat.ToolDef, 0, len(all)+len(b.own)), all...)
+// defs lists what there is for a window and is not left out.
+func (b *toolbox) defs(window int, out func(chat.ToolDef) bool) []chat.ToolDef {
+	there := b.Tools.Defs(window)
+	in := 0
+	for _, d := range there {
+		if !out(d) {
+			in++
+		}
+	}
+	// A Chat without a Workspace has a few of many: there is room for those, not for all.
+	defs := make([]chat.ToolDef, 0, in+len(b.own))
+	for _, d := range there {
+		if !out(d) {
+			defs = append(defs, d)
+		}
+	}
 	for _, t := range b.own {
-		defs = append(defs, t.Def())
+		if d := t.Def(); !out(d) {
+			defs = append(defs, d)
+		}
 	}
 	return defs
 }
@@ -60,7 +74,7 @@ func (r *run) offered() []chat.ToolDef {
 	if t.config.Tools == chat.ToolsOff {
 		return nil
 	}
-	defs := slices.DeleteFunc(r.e.tools.Defs(t.window), func(d chat.ToolDef) bool {
+	defs := r.e.tools.defs(t.window, func(d chat.ToolDef) bool {
 		return d.Workspace && t.workspace == nil && !t.extra.place.makes || (d.Name == toolTemplates || d.Name == toolMake) && !t.extra.place.makes || skill.Reads(d.Name) && !skill.Any(t.extra.guided.snapshot) || !t.allows(d)
 	})
 	for _, tool := range t.extra.tools {

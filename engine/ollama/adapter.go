@@ -64,6 +64,8 @@ type Adapter struct {
 	readers   sync.Pool
 	// tools is the last encoded tool list: Steps of a Turn, and mostly all Turns, send the same one.
 	tools atomic.Pointer[encodedTools]
+	// system is the last encoded system text, for the same reason.
+	system atomic.Pointer[encodedSystem]
 }
 
 var (

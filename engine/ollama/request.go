@@ -19,7 +19,14 @@ type encodedTools struct {
 	bytes []byte
 }
 
-// encode writes the body of /api/chat. Everything that stays the same in a Chat comes first, the messages last.
+// encodedSystem is a system text with the bytes it became: those of its message.
+type encodedSystem struct {
+	text  string
+	bytes []byte
+}
+
+// encode writes the body of /api/chat. Everything that stays the same in a Chat comes first, the messages last. Tools and system text are
+// encoded once for all requests in a row that have the same.
 func (a *Adapter) encode(req *chat.Request, m shown, window int) ([]byte, error) {
 	if window <= 0 || req.MaxTokens <= 0 {
 		return nil, a.badOption(fmt.Errorf("num_ctx %d and num_predict %d must both be above 0", window, req.MaxTokens))
@@ -35,14 +42,42 @@ func (a *Adapter) encode(req *chat.Request, m shown, window int) ([]byte, error)
 	if req.Format != nil && !json.Valid(req.Format) {
 		return nil, a.badOption(fmt.Errorf("the format of the reply is not JSON"))
 	}
-	size := 1024 + len(tools) + len(req.System)
+	system := a.encodeSystem(req.System)
+	b := make([]byte, 0, 512+len(req.Format)+len(tools)+len(system)+roomFor(req.Messages))
+	b = appendHead(b, req, m, window, keep)
+	if len(tools) > 0 {
+		b = append(b, `,"tools":`...)
+		b = append(b, tools...)
+	}
+	b = append(b, `,"messages":[`...)
+	b = append(b, system...)
 	for i := range req.Messages {
-		size += 64 + len(req.Messages[i].Content) + len(req.Messages[i].Reasoning)
-		for _, image := range req.Messages[i].Images {
-			size += len(image)
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		b = appendMessage(b, &req.Messages[i])
+	}
+	return append(b, "]}"...), nil
+}
+
+// roomFor is about what messages take; with many escaped characters they take more.
+func roomFor(messages []chat.PromptMessage) int {
+	size := 0
+	for i := range messages {
+		text := len(messages[i].Content) + len(messages[i].Reasoning)
+		size += 40 + text + text/32
+		for _, c := range messages[i].Calls {
+			size += 80 + len(c.ID) + len(c.Name) + len(c.Args)
+		}
+		for _, image := range messages[i].Images {
+			size += 4 + len(image)
 		}
 	}
-	b := make([]byte, 0, size+size/16)
+	return size
+}
+
+// appendHead begins the body: all that is neither a Tool nor a message.
+func appendHead(b []byte, req *chat.Request, m shown, window int, keep string) []byte {
 	b = append(b, `{"model":`...)
 	b = appendQuoted(b, req.Model)
 	b = append(b, `,"stream":true,"truncate":false,"shift":false,"keep_alive":`...)
@@ -57,21 +92,20 @@ func (a *Adapter) encode(req *chat.Request, m shown, window int) ([]byte, error)
 		b = append(b, `,"format":`...)
 		b = append(b, req.Format...)
 	}
-	if len(tools) > 0 {
-		b = append(b, `,"tools":`...)
-		b = append(b, tools...)
+	return b
+}
+
+// encodeSystem writes the message of the system text; nothing where there is none.
+func (a *Adapter) encodeSystem(text string) []byte {
+	if text == "" {
+		return nil
 	}
-	b = append(b, `,"messages":[`...)
-	if req.System != "" {
-		b = appendMessage(b, &chat.PromptMessage{Role: chat.RoleSystem, Content: req.System})
+	last := a.system.Load()
+	if last == nil || last.text != text {
+		last = &encodedSystem{text: text, bytes: appendMessage(make([]byte, 0, len(text)+len(text)/16+64), &chat.PromptMessage{Role: chat.RoleSystem, Content: text})}
+		a.system.Store(last)
 	}
-	for i := range req.Messages {
-		if b[len(b)-1] != '[' {
-			b = append(b, ',')
-		}
-		b = appendMessage(b, &req.Messages[i])
-	}
-	return append(b, "]}"...), nil
+	return last.bytes
 }
 
 // appendOptions is the one place where options are built: any difference between two requests of a model makes the server

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/engine/chat"
@@ -46,6 +47,8 @@ type Input struct {
 	UserInstructions string
 	// Guidance tells the model when to consult the advisor; empty for a Turn without one.
 	Guidance string
+	// Joiner joins the sections of the system text; nil joins them anew.
+	Joiner *Joiner
 	// Files holds what a request may have of attached Files, by id; one that is absent is named as missing.
 	Files map[string]Attached
 }
@@ -78,7 +81,7 @@ func Build(in Input) Built {
 	}
 	req.Options.NumCtx = in.Window
 	sections := systemSections(in, tools)
-	req.System = joinBlank(sections)
+	req.System = in.Joiner.join(sections)
 	req.Messages = history(in)
 	switch {
 	case in.JSONTools && len(tools) > 0:
@@ -103,14 +106,15 @@ func outputTokens(most int, left int64) int {
 	return int(max(1, min(int64(most), left)))
 }
 
+// sizedTools gives the definitions with the texts for the window: defs itself where all stay as they are.
 func sizedTools(defs []chat.ToolDef, window int) []chat.ToolDef {
-	if len(defs) == 0 {
-		return nil
+	short := func(d chat.ToolDef) bool { return d.Short != "" }
+	if window >= SmallWindow || !slices.ContainsFunc(defs, short) {
+		return defs
 	}
-	out := make([]chat.ToolDef, len(defs))
-	copy(out, defs)
+	out := slices.Clone(defs)
 	for i := range out {
-		if window < SmallWindow && out[i].Short != "" {
+		if short(out[i]) {
 			out[i].Description = out[i].Short
 		}
 	}
