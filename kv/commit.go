@@ -299,11 +299,11 @@ func (c *committer) attempt(group []*call, revocable bool) (a attempt) {
 			running.done <- errors.New("kv: the function ended its goroutine")
 		}
 	}()
-	sh := newShared(bt)
+	sh, changed := newShared(bt), false
 	for i, cl := range group {
 		running = cl
 		wrote := c.runOne(cl, sh, revocable)
-		running = nil
+		running, changed = nil, changed || wrote
 		a.ran = i + 1
 		switch {
 		case sh.broken:
@@ -314,6 +314,10 @@ func (c *committer) attempt(group []*call, revocable bool) (a attempt) {
 		if sh.bytes >= groupBytes {
 			break
 		}
+	}
+	if !changed && !sh.nextIDMoved {
+		// All of them only read: the disk need not sync twice for that.
+		return a
 	}
 	err = (&txn{shared: sh}).finish()
 	if err == nil {

@@ -353,6 +353,49 @@ func TestGroupIsBoundInBytes(t *testing.T) {
 	}
 }
 
+// TestWhatOnlyReadsIsNotCommitted: a refusal and a key that is known cost no sync; one write in the group, or a number taken, does.
+func TestWhatOnlyReadsIsNotCommitted(t *testing.T) {
+	refused := errors.New("refused")
+	g := newGate()
+	s := openTest(t, t.TempDir(), g.faults())
+	write := func(tx *Tx) error { return tx.PutSite("a", 1) }
+	for _, c := range []struct {
+		name    string
+		fn      func(*Tx) error
+		want    error
+		commits int64
+	}{
+		{"a write", write, nil, 1},
+		{"a read", func(tx *Tx) error { var n int; _, err := tx.Site("a", &n); return err }, nil, 0},
+		{"a refusal", func(*Tx) error { return refused }, refused, 0},
+		{"a deletion of nothing", func(tx *Tx) error { return tx.t.delete(bSite, []byte("nothing")) }, nil, 0},
+		{"a deletion", func(tx *Tx) error { return tx.t.delete(bSite, []byte("a")) }, nil, 1},
+		{"a number", func(tx *Tx) error { _, err := tx.t.takeID(); return err }, nil, 1},
+	} {
+		before := s.Stats().Commits
+		if err := s.Update(t.Context(), c.fn); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := s.Stats().Commits - before; got != c.commits {
+			t.Errorf("%s made %d commits, not %d", c.name, got, c.commits)
+		}
+	}
+	release := g.hold(t, s)
+	before := s.Stats().Commits
+	done := make(chan error, 2)
+	go func() { done <- s.Update(context.Background(), func(*Tx) error { return nil }) }()
+	go func() { done <- s.Update(context.Background(), write) }()
+	waitQueued(s, 2)
+	release()
+	if err := errors.Join(<-done, <-done); err != nil {
+		t.Error(err)
+	}
+	// The gate's own is one of them.
+	if got := s.Stats().Commits - before; got != 2 || !siteKeys(t, s)["a"] {
+		t.Errorf("a group of which one writes: %d commits, %v", got, siteKeys(t, s))
+	}
+}
+
 func TestCloseCommitsWhatWasAcceptedAndRefusesTheRest(t *testing.T) {
 	dir := t.TempDir()
 	g := newGate()
