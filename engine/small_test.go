@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
@@ -95,6 +96,7 @@ func TestAChatsModelStaysInMemory(t *testing.T) {
 				if v := r.rest(c.ID); v.Chat.State != chat.Completed {
 					t.Errorf("it rests as %s", v.Chat.State)
 				}
+				time.Sleep(time.Second) // it has rested for a moment then
 				synctest.Wait()
 				for _, kind := range []string{chat.UsageAdvisor, chat.UsageClassifier, chat.UsageTitle, chat.UsageSummary} {
 					if got := r.usage(c.ID); !slices.Contains(got, kind) {
@@ -215,6 +217,7 @@ func TestWhatTheOwnModelIsAskedBetweenTurnsKeepsItsPrompt(t *testing.T) {
 				}}})
 				c := r.named("please act on this request of mine now")
 				r.rest(c.ID)
+				time.Sleep(time.Second) // it has rested for a moment then
 				synctest.Wait()
 				if v := r.view(c.ID); v.Chat.Title != "Acting on request" || v.Chat.LastTurnSummary != "It acted and told so." || v.Chat.State != chat.Completed {
 					t.Errorf("%q, %q, %s", v.Chat.Title, v.Chat.LastTurnSummary, v.Chat.State)

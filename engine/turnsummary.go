@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
@@ -9,6 +10,10 @@ import (
 	"holdfast/engine/site"
 	"holdfast/kv"
 )
+
+// summaryAfter is how long a Chat rests before a model sums its Turn up: a program that goes on at once would only throw the sentence away, and
+// have its next Turn wait for the model.
+const summaryAfter = 500 * time.Millisecond
 
 // telling is what is told of a Turn once it rests.
 type telling struct {
@@ -49,7 +54,7 @@ func (r *run) summariseTurn() (line string) {
 		return first
 	}
 	last := r.t.history[len(r.t.history)-1]
-	if last.ID != c.LastReply {
+	if last.ID != c.LastReply || !r.restsOn() {
 		return first
 	}
 	final := chat.PlainText(last.Content)
@@ -82,6 +87,27 @@ func (r *run) summariseTurn() (line string) {
 		line = first
 	}
 	return line
+}
+
+// restsOn waits a little and says whether the Chat is still as its Turn left it.
+func (r *run) restsOn() (rests bool) {
+	after := time.NewTimer(summaryAfter)
+	defer after.Stop()
+	select {
+	case <-after.C:
+	case <-r.e.runner.ctx.Done():
+		return false
+	}
+	was := r.t.chat
+	err := r.e.store.View(r.e.runner.ctx, func(tx *kv.Tx) error {
+		now, found, err := tx.Chat(r.id)
+		rests = found && !now.Archived && now.State == was.State && now.LastReply == was.LastReply && now.Turn.UserMessage == was.Turn.UserMessage
+		return err
+	})
+	if err != nil && r.e.runner.ctx.Err() == nil {
+		r.log().Warn("a chat could not be read, so its turn is not summed up", chat.LogError, err)
+	}
+	return rests && err == nil
 }
 
 // summarised says whether models are to sum Turns up.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/ollama/scripted"
@@ -39,6 +40,7 @@ func TestATurnIsSummedUp(t *testing.T) {
 				if name != "one sentence" && first.LastTurnSummary != "I fixed the parser." && first.LastTurnSummary != c.want {
 					t.Errorf("at rest it says %q", first.LastTurnSummary)
 				}
+				time.Sleep(time.Second) // it has rested for a moment then
 				synctest.Wait()
 				v := r.view(id)
 				if v.Chat.LastTurnSummary != c.want || !v.Chat.UpdatedAt.Equal(first.UpdatedAt) {
@@ -66,11 +68,44 @@ func TestASlowSummaryIsNotThatOfALaterTurn(t *testing.T) {
 		}}})
 		id := r.create("first")
 		r.rest(id)
+		time.Sleep(time.Second) // it has rested for a moment then
+		synctest.Wait()
 		r.send(id, "second", "")
 		r.rest(id)
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := r.view(id).Chat.LastTurnSummary; got != "Second done." {
 			t.Errorf("it says %q", got)
+		}
+	})
+}
+
+// TestWhoGoesOnAtOnceIsNotSummedUp: no model is asked for a sentence that a later Turn replaces, only for that of the last one.
+func TestWhoGoesOnAtOnceIsNotSummedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan chat.Notice, 16)
+		r := newRig(t, setup{notify: func(n chat.Notice) { told <- n }, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+			if p.Small() != "" {
+				return scripted.Text(`{"summary":"The parser no longer reads too far."}`)
+			}
+			return scripted.Text(twoSentences)
+		}}})
+		id := r.create("go")
+		r.rest(id)
+		for range 3 {
+			r.send(id, "go on", "")
+			r.rest(id)
+		}
+		time.Sleep(time.Second) // it has rested for a moment then
+		synctest.Wait()
+		if got := r.usage(id); !slices.Equal(got, []string{"turn", "turn", "turn", "turn", "summary"}) {
+			t.Errorf("usage: %v", got)
+		}
+		if got := r.view(id).Chat.LastTurnSummary; got != "The parser no longer reads too far." {
+			t.Errorf("it says %q", got)
+		}
+		if n := <-told; n.Body != "The parser no longer reads too far." || len(told) != 0 {
+			t.Errorf("told %q and %d more", n.Body, len(told))
 		}
 	})
 }
