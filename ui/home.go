@@ -89,7 +89,7 @@ func (s *Site) newChat(w http.ResponseWriter, r *http.Request, status int, n vie
 // chosen says whether a person chose one of the configs: only the model server's are made without one.
 func chosen(configs []chat.ModelConfig) bool {
 	for _, c := range configs {
-		if c.Provider == chat.ProviderOpenAI && c.Enabled {
+		if c.Enabled && (c.Chosen || c.Provider == chat.ProviderOpenAI) {
 			return true
 		}
 	}

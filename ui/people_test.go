@@ -164,4 +164,10 @@ func TestMembersStartWithoutOnboarding(t *testing.T) {
 	holds(t, "a member", body, "New chat", "Choose a model")
 	_, body = p.look(member, "/workspaces")
 	holds(t, "a member's folders", body, "added by admins", "Add a folder")
+	// What was chosen stays chosen, also before the first Chat.
+	if status, body := p.act(owner, "/models/configs", url.Values{"model": {"m:latest"}, "next": {"/"}}); status != http.StatusOK {
+		t.Fatalf("choosing a model: %d, %.300s", status, body)
+	}
+	_, body = p.look(owner, "/")
+	holds(t, "an admin who chose", body, "New chat", "Choose a model")
 }

@@ -60,6 +60,8 @@ type ModelConfig struct {
 	PriceCached   *string `json:"price_cached,omitempty"`
 	Enabled       bool    `json:"enabled"`
 	IsDefault     bool    `json:"is_default"`
+	// Chosen: a person made it the default; the first default is the appliance's own choice.
+	Chosen bool `json:"chosen,omitempty"`
 	// Capabilities as the server told them when the config was made: tools, thinking, vision.
 	Capabilities []string `json:"capabilities,omitempty"`
 	// WindowHalved: the window was halved after out_of_memory; that happens once until a person sets a window again.

@@ -263,7 +263,10 @@ func (r *Room) Default(ctx context.Context, _ chat.Principal, in DefaultInput) (
 		if err := settleDefault(tx, c.ID); err != nil {
 			return err
 		}
-		c.IsDefault = true
+		c.IsDefault, c.Chosen = true, true
+		if err := tx.PutModelConfig(c); err != nil {
+			return err
+		}
 		out = *c
 		return r.fillKey(tx, &out)
 	})
