@@ -63,7 +63,18 @@ func TestBrowserAdvisorSettings(t *testing.T) {
 	if sums.Enabled {
 		t.Error("turn summaries are still on")
 	}
+	p.eval(`(s=>{s.selectedIndex=[...s.options].findIndex(o=>o.text.includes('qwen3:8b'));s.dispatchEvent(new Event('change',{bubbles:true}))})(document.querySelector('#compaction-model'))`)
+	p.until(`/measured|memory|Fits|known/.test(document.getElementById('compaction-cost').textContent)`)
+	p.press("#compaction", "Save")
+	p.shows("#compaction", "Saved.")
+	var compaction struct {
+		Model string `json:"model_config_id"`
+	}
+	a.must("GET", "/api/v1/chats/config/compaction", nil, &compaction)
+	p.until(`document.querySelector('#compaction-model').value==='` + compaction.Model + `' && document.querySelector('#compaction-model').selectedIndex>0`)
 	p.picture("advisor")
+	p.eval(`document.querySelector('#compaction').scrollIntoView({block:'start'})`)
+	p.picture("compaction")
 }
 
 // picture keeps what the page shows, where pictures are wanted.

@@ -101,10 +101,10 @@ func wire(o serveOptions, store *kv.Store, hidden *secrets, places *agentside.Wo
 		Seats:       server.seats,
 		Limit:       costs.Check,
 		Committed:   find.Committed,
-		Notify:      told.Post,
-		Metric:      metrics,
-		Log:         log,
-		Bounds:      o.bounds,
+		Notify:      told.Post, Keep: told.Keep,
+		Metric: metrics,
+		Log:    log,
+		Bounds: o.bounds,
 	})
 	contexts := snapshot.New(snapshot.Options{
 		Store:   store,

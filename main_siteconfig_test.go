@@ -33,7 +33,7 @@ func TestTheSiteConfigurationGoesThroughAFile(t *testing.T) {
 	if status != 409 || !strings.Contains(string(raw), "This is set by the configuration file.") || !strings.Contains(string(raw), `\"site.advisor\"`) {
 		t.Errorf("a fixed value was changed: %d %s", status, raw)
 	}
-	for page, times := range map[string]int{"/advisor": 3, "/turns": 2} {
+	for page, times := range map[string]int{"/advisor": 4, "/turns": 2} {
 		if status, raw := b.raw("GET", page, nil); status != 200 || strings.Count(string(raw), "Set by the configuration file") != times {
 			t.Errorf("%s: %d, said %d times", page, status, strings.Count(string(raw), "Set by the configuration file"))
 		}
@@ -68,6 +68,7 @@ func TestCheck2WhatIsWrongBelowSiteIsNamedWithItsPlace(t *testing.T) {
 		"{\"site\": {\"classifier\": {\"candidates\": [{\"a\":1},{\"a\":2}]}}}":      "cannot be read",
 		"{\"site\": {\"behaviour\": {\"requires_action_deadline_ms\": 1}}}":          "requires_action_deadline_ms: a time from",
 		"{\"site\": {\"plan_mode_instructions\": {\"text\": \"x\\u0000\"}}}":         "text: plain text",
+		"{\"site\": {\"compaction\": {\"model\": \"x\"}}}":                           "cannot be read",
 		"{\"site\": {\"turn_summaries\": {\"enabled\": \"yes\"}}, \"data\": \"/x\"}": "cannot be read",
 	} {
 		file := filepath.Join(t.TempDir(), "config.json")

@@ -3,14 +3,13 @@ package engine
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/prompt"
 	"holdfast/kv"
 )
 
-// compact replaces the history before now by a summary that the Chat's model writes. A summary that fails leaves its card and no
+// compact replaces the history before now by a summary that a model writes. A summary that fails leaves its card and no
 // error; the caller looks whether the prompt still fits. An error is the run's cause or a failed commit.
 func (r *run) compact(built prompt.Built, source string) error {
 	r.beginDraft(built.Bytes)
@@ -19,8 +18,7 @@ func (r *run) compact(built prompt.Built, source string) error {
 		Used: r.t.chat.Used, Unanswered: built.Unanswered}
 	r.draft.show(chat.Part{Type: chat.PartToolCall, CallID: s.CallID, ToolName: prompt.SummaryTool}, r.e.now().UTC())
 	r.e.feed.touch(r.id)
-	var err error
-	s.Text, err = r.summarise(built)
+	err := r.summarise(built, &s)
 	if r.interrupted() {
 		r.draft.clear()
 		return context.Cause(r.ctx)
@@ -74,48 +72,6 @@ func (r *run) commitSummary(o outcome) error {
 func (r *run) spent() bool {
 	turn := &r.t.chat.Turn
 	return turn.Compactions >= prompt.MaxCompactions || turn.Compactions > 0 && turn.CompactedAt == turn.Steps
-}
-
-// summarise asks for the summary, once more without Tools when the reply has no text. Each call that was answered is booked.
-func (r *run) summarise(built prompt.Built) (string, error) {
-	for _, withoutTools := range []bool{false, true} {
-		req, ok := prompt.SummaryRequest(built, withoutTools)
-		if !ok {
-			return "", prompt.ContextFull(built)
-		}
-		text := ""
-		r.unwrapping()
-		started := r.e.now()
-		reply, err := r.e.model.Stream(chat.WithPurpose(r.ctx, chat.UsageCompaction), req, func(d chat.Delta) error {
-			switch now := r.e.now(); {
-			case d.Retry != nil:
-				text = ""
-				r.unwrapping()
-				r.e.meters.retries.Inc(string(d.Retry.Kind))
-				r.draft.pause(d.Retry, now)
-				r.e.feed.touch(r.id)
-				return nil
-			case d.Phase != "":
-				// The call is on its way, again after a retry; to a reader all of it is compacting.
-				r.draft.setPhase(chat.PhaseCompacting, d.Place, now)
-				r.pace.soon()
-				return nil
-			}
-			if r.t.unwrap != nil {
-				d.Text = r.t.unwrap.Add(d.Text)
-			}
-			text += d.Text
-			return nil
-		})
-		if err != nil {
-			return "", err
-		}
-		r.books.spend(r.usage(chat.UsageCompaction, reply, r.e.now().Sub(started)))
-		if text = strings.TrimSpace(text); text != "" {
-			return text, nil
-		}
-	}
-	return "", nil
 }
 
 // compactByHand is the run that Compact asked for: it summarises and rests where the Chat came from.

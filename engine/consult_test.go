@@ -185,6 +185,22 @@ func TestCase41AFailedConsultationGivesTheUseBack(t *testing.T) {
 	}
 }
 
+// TestAServerThatFailsHoldsUpNoAdviceForLong: advice is optional, so a failing model server is asked three times, and the Turn goes on without.
+func TestAServerThatFailsHoldsUpNoAdviceForLong(t *testing.T) {
+	r := newRig(t, setup{model: asking([]scripted.Reply{{Status: 500, Error: "boom"}}, advisorCall("which?"), scripted.Text("done"))})
+	r.advise(chat.AdvisorConfig{Enabled: true, MaxUsesPerRun: 1})
+	id := r.create("go")
+	if v := r.rest(id); v.Chat.State == chat.Failed {
+		t.Fatalf("a failed consultation ended the turn: %v", v.Chat.LastError)
+	}
+	if got := r.advice(id); len(got) != 1 || got[0].Type != "error" || got[0].Error != "The model server failed." || got[0].RemainingUses != 1 {
+		t.Errorf("%+v", got)
+	}
+	if n := len(r.consultations()); n != 3 {
+		t.Errorf("the server was asked %d times", n)
+	}
+}
+
 // TestCase42TheLimitHoldsForATurn, also over a restart; the next Turn starts full.
 func TestCase42TheLimitHoldsForATurn(t *testing.T) {
 	slow, running, release := blocked("slow", chat.ClassRead, false)

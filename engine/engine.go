@@ -43,6 +43,8 @@ type Options struct {
 	Limit func(tx *kv.Tx, user chat.UserID) error
 	// Notify is handed what a person may want to hear of while they look elsewhere, after the commit; it must not wait, and may be nil.
 	Notify func(chat.Notice)
+	// Keep stores a Notice in the transaction that takes it out of what is owed, before Notify is handed it; nil keeps nothing.
+	Keep func(*kv.Tx, *chat.Notice) error
 	// Traced is handed what each run spent its time on; it must not wait, and may be nil.
 	Traced func(chat.Trace)
 	// Clean takes known secrets out of what Tools say and of what is exported; nil takes out nothing.
@@ -144,6 +146,7 @@ type ports struct {
 	limit       func(*kv.Tx, chat.UserID) error
 	exclusive   []string
 	notify      func(chat.Notice)
+	keep        func(*kv.Tx, *chat.Notice) error
 	seats       chat.Seats
 	foundTools  func(context.Context, chat.ModelConfigID, string) error
 	spaces      *workspace.Room
@@ -162,12 +165,15 @@ func New(o Options) *Engine {
 	if o.Notify == nil {
 		o.Notify = func(chat.Notice) {}
 	}
+	if o.Keep == nil {
+		o.Keep = func(*kv.Tx, *chat.Notice) error { return nil }
+	}
 	if o.Committed == nil {
 		o.Committed = func(chat.ID) {}
 	}
 	e := &Engine{store: o.Store, model: o.Model, log: o.Log, now: o.Now,
 		ports: ports{configs: o.Configs, workspaces: o.Workspaces, forget: o.Forget, committed: o.Committed, halveWindow: o.HalveWindow, limit: o.Limit, seats: o.Seats, foundTools: o.FoundTools,
-			exclusive: o.ExclusiveToolNames, notify: o.Notify, spaces: o.Spaces, servers: o.Servers, traces: &traces{hand: o.Traced}},
+			exclusive: o.ExclusiveToolNames, notify: o.Notify, keep: o.Keep, spaces: o.Spaces, servers: o.Servers, traces: &traces{hand: o.Traced}},
 		bounds: o.Bounds.withDefaults(), meters: newMeters(o.Metric)}
 	e.tools = &toolbox{hide: o.Clean, Tools: o.Tools, own: slices.Concat(e.makeTools(), e.personTools(), e.agentTools(), []chat.Tool{giveTool()}, skill.Tools())}
 	e.feed = newFeed()

@@ -62,12 +62,13 @@ func owe(tx *kv.Tx, c *chat.Chat, m chat.Move, ev chat.EventKind, finished func(
 // after the next start.
 func (e *Engine) tellNow(n chat.Notice, reply chat.MessageID) {
 	e.runner.joined.Go(func() {
-		owed, err := e.claimNotice(context.WithoutCancel(e.runner.ctx), n.Chat, reply)
+		owed, err := e.claimNotice(context.WithoutCancel(e.runner.ctx), n.Chat, reply, n.Body)
 		if err != nil {
 			e.log.Warn("a notice may be told again after the next start", chat.LogChat, n.Chat, chat.LogError, err)
+			owed = &n
 		}
-		if err != nil || owed != nil {
-			e.ports.notify(n)
+		if owed != nil {
+			e.ports.notify(*owed)
 		}
 	})
 }
@@ -79,20 +80,19 @@ func (r *run) tellSummed(summary string) {
 		return
 	}
 	// It is asked at the end of the process too.
-	owed, err := r.e.claimNotice(context.WithoutCancel(r.e.runner.ctx), r.id, r.t.chat.LastReply)
+	owed, err := r.e.claimNotice(context.WithoutCancel(r.e.runner.ctx), r.id, r.t.chat.LastReply, summary)
 	if err != nil {
 		r.log().Warn("that a turn is finished is told after the next start", chat.LogError, err)
 	}
 	if err != nil || owed == nil {
 		return
 	}
-	n.Body = cmp.Or(summary, owed.Body)
-	r.e.ports.notify(*n)
+	r.e.ports.notify(*owed)
 }
 
-// claimNotice takes what is owed out of the store, so that nobody tells it again, and gives it if the Chat still rests as that Turn left it. reply
-// names the Turn, 0 whichever it is.
-func (e *Engine) claimNotice(ctx context.Context, id chat.ID, reply chat.MessageID) (*chat.Notice, error) {
+// claimNotice takes what is owed out of the store, so that nobody tells it again, and keeps and gives it if the Chat still rests as that Turn left it.
+// reply names the Turn, 0 whichever it is; body "" is that which is owed.
+func (e *Engine) claimNotice(ctx context.Context, id chat.ID, reply chat.MessageID, body string) (*chat.Notice, error) {
 	var n *chat.Notice
 	err := e.store.Update(ctx, func(tx *kv.Tx) error {
 		n = nil
@@ -107,8 +107,9 @@ func (e *Engine) claimNotice(ctx context.Context, id chat.ID, reply chat.Message
 		if err != nil || !found || c.Archived || c.LastReply != owed.Reply || c.Turn.UserMessage != owed.UserMessage || !standsAs(c, owed.Kind) {
 			return err
 		}
-		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: cmp.Or(owed.Kind, chat.NoticeFinished), Title: c.Title, Body: cmp.Or(owed.Body, c.LastTurnSummary)}
-		return nil
+		n = &chat.Notice{User: c.OwnerID, Chat: c.ID, Kind: cmp.Or(owed.Kind, chat.NoticeFinished), Title: c.Title,
+			Body: cmp.Or(body, owed.Body, c.LastTurnSummary)}
+		return e.ports.keep(tx, n)
 	})
 	return n, err
 }
@@ -132,7 +133,7 @@ func (e *Engine) tellOwed(ctx context.Context) error {
 		return err
 	})
 	for _, id := range ids {
-		n, failed := e.claimNotice(ctx, id, 0)
+		n, failed := e.claimNotice(ctx, id, 0, "")
 		if errors.Is(failed, kv.ErrDamaged) {
 			// It is named where damage is; the others are told.
 			continue

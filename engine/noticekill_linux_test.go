@@ -12,6 +12,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/chat"
+	"holdfast/engine/metric"
+	"holdfast/engine/notice"
 	"holdfast/engine/ollama/scripted"
 	"holdfast/kv"
 )
@@ -68,7 +70,7 @@ func TestCase68OwedNoticesOutliveAKill(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			child := exec.Command(os.Args[0], "-test.run=^TestChildToKillBeforeTelling$", "-test.timeout=90s")
-			child.Env = append(os.Environ(), childDir+"="+dir+"|"+string(kind))
+			child.Env = append(os.Environ(), childDir+"="+dir+"|"+string(kind), childTemp(t))
 			out, err := child.CombinedOutput()
 			var died *exec.ExitError
 			if !errors.As(err, &died) || died.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
@@ -98,6 +100,67 @@ func TestCase68OwedNoticesOutliveAKill(t *testing.T) {
 			// What the engine owes is told before it starts to work.
 			if len(told) != 0 {
 				t.Errorf("told once more: %s", fmt.Sprint(<-told))
+			}
+		})
+	}
+}
+
+// TestChildToKillWhileTelling is the process that TestATakenNoticeOutlivesAKill starts: it kills itself when it is about to tell what it took out of
+// what is owed. Alone it does nothing.
+func TestChildToKillWhileTelling(t *testing.T) {
+	dir, kind, found := strings.Cut(os.Getenv(childDir), "|")
+	if !found {
+		return
+	}
+	r := prepareRig(t, setup{place: true, untrusted: true, model: scripted.Model{Answer: deadly}, keep: notice.New(metric.New(), time.Now()).Keep,
+		notify: func(n chat.Notice) {
+			if err := errors.Join(os.WriteFile(dir+"/id", []byte(string(n.Chat)+" "+string(n.User)), 0o600), syscall.Kill(os.Getpid(), syscall.SIGKILL)); err != nil {
+				t.Error(err)
+			}
+			select {}
+		}})
+	space := r.space
+	r.moveTo(dir)
+	r.update(func(tx *kv.Tx) error {
+		return tx.PutWorkspace(&chat.WorkspaceRecord{ID: space, OwnerID: r.who.UserID, Name: "w", Kind: chat.WorkspaceLocal, Directory: r.dir, CreatedAt: time.Now().UTC()})
+	})
+	r.start()
+	r.until(r.create(kind), "the kill", func(engine.View) bool { return false })
+}
+
+// TestATakenNoticeOutlivesAKill: what was taken out of what is owed is in its person's list, once, also where the process was killed before it told it.
+func TestATakenNoticeOutlivesAKill(t *testing.T) {
+	for _, kind := range chat.NoticeKinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			child := exec.Command(os.Args[0], "-test.run=^TestChildToKillWhileTelling$", "-test.timeout=90s")
+			child.Env = append(os.Environ(), childDir+"="+dir+"|"+string(kind), childTemp(t))
+			out, err := child.CombinedOutput()
+			var died *exec.ExitError
+			if !errors.As(err, &died) || died.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("the child was not killed: %v\n%s", err, out)
+			}
+			said, err := os.ReadFile(dir + "/id")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, user, _ := strings.Cut(string(said), " ")
+			told := make(chan chat.Notice, 4)
+			r := prepareRig(t, setup{model: scripted.Model{Answer: deadly}, keep: notice.New(metric.New(), time.Now()).Keep, notify: func(n chat.Notice) { told <- n }})
+			r.moveTo(dir)
+			r.who.UserID = chat.UserID(user)
+			r.start()
+			if len(told) != 0 {
+				t.Errorf("told once more: %+v", <-told)
+			}
+			var all []*chat.KeptNotice
+			r.update(func(tx *kv.Tx) (err error) {
+				all, err = tx.Notices(r.who.UserID)
+				return err
+			})
+			if len(all) != 1 || all[0].Kind != kind || string(all[0].Chat) != id || all[0].Body == "" {
+				t.Errorf("the list has %+v", all)
 			}
 		})
 	}

@@ -63,6 +63,7 @@ type setup struct {
 	// metrics and notify are told what the engine counts and has to say; nil is nobody.
 	metrics *metric.Registry
 	notify  func(chat.Notice)
+	keep    func(*kv.Tx, *chat.Notice) error
 	// committed is told of each commit before anybody else is.
 	committed func(chat.ID)
 	// maxBytes bounds the store; 0 is plenty.
@@ -220,7 +221,7 @@ func (r *rig) build() {
 	log := slog.New(slog.NewTextHandler(logWriter{t}, nil))
 	r.costs = usage.New(r.store, log, nil)
 	e := engine.New(engine.Options{Store: r.store, Model: calls, Tools: set, ExclusiveToolNames: r.o.exclusive, Configs: model.Resolve, Workspaces: open, Spaces: r.spaces, Bounds: r.o.bounds,
-		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Committed: r.o.committed, Log: log, Now: r.o.clock})
+		FoundTools: model.New(r.store, adapter, nil).FoundTools, Seats: seats, Limit: r.costs.Check, Metric: r.o.metrics, Notify: r.o.notify, Keep: r.o.keep, Committed: r.o.committed, Log: log, Now: r.o.clock})
 	if r.places != nil {
 		r.places.OnChange(e.Changed)
 	}

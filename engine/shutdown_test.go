@@ -175,6 +175,21 @@ func (r *rig) moveTo(dir string) {
 
 const childDir = "HOLDFAST_TEST_CHILD_DIR"
 
+// childTemp lets a child that is killed leave its temporary directories where they are removed. The name is short, for sockets.
+func childTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "killed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return "TMPDIR=" + dir
+}
+
 // TestChildToKill is the process that TestCase25KillInMidStream kills; alone it does nothing.
 func TestChildToKill(t *testing.T) {
 	dir := os.Getenv(childDir)
@@ -204,7 +219,7 @@ func TestChildToKill(t *testing.T) {
 func TestCase25KillInMidStream(t *testing.T) {
 	dir := t.TempDir()
 	child := exec.Command(os.Args[0], "-test.run=^TestChildToKill$", "-test.timeout=90s")
-	child.Env = append(os.Environ(), childDir+"="+dir)
+	child.Env = append(os.Environ(), childDir+"="+dir, childTemp(t))
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,11 @@ func (s *Site) advisorPage(w http.ResponseWriter, r *http.Request) {
 		gate.WriteError(w, r, err)
 		return
 	}
+	compaction, err := s.o.Settings.Compaction(ctx, p, site.CompactionInput{})
+	if err != nil {
+		gate.WriteError(w, r, err)
+		return
+	}
 	models, err := s.models.List(ctx, p, model.ListInput{})
 	if err != nil {
 		gate.WriteError(w, r, err)
@@ -47,9 +52,10 @@ func (s *Site) advisorPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page := view.AdvisorPage{Page: s.page("Advisor"), Note: s.serverNote(ctx, p), Advisor: s.advisorForm(r, cfg, models), Classifier: classifierForm(p, judge, models),
-		Summaries: view.SummariesForm{Fixed: !p.Admin(), Enabled: sums.Enabled}}
+		Compaction: s.compactionForm(r, compaction, models), Summaries: view.SummariesForm{Fixed: !p.Admin(), Enabled: sums.Enabled}}
 	for name, form := range map[string]struct{ fixed, byFile *bool }{"advisor": {&page.Advisor.Fixed, &page.Advisor.ByFile},
-		"classifier": {&page.Classifier.Fixed, &page.Classifier.ByFile}, "turn_summaries": {&page.Summaries.Fixed, &page.Summaries.ByFile}} {
+		"classifier": {&page.Classifier.Fixed, &page.Classifier.ByFile}, "turn_summaries": {&page.Summaries.Fixed, &page.Summaries.ByFile},
+		"compaction": {&page.Compaction.Fixed, &page.Compaction.ByFile}} {
 		*form.byFile = fixed.ByFile[name]
 		*form.fixed = *form.fixed || *form.byFile
 	}
@@ -63,18 +69,24 @@ func (s *Site) advisorPage(w http.ResponseWriter, r *http.Request) {
 func (s *Site) advisorForm(r *http.Request, cfg chat.AdvisorConfig, models []chat.ModelConfig) view.AdvisorForm {
 	f := view.AdvisorForm{Fixed: !gate.Principal(r.Context()).Admin(), Enabled: cfg.Enabled, Uses: strconv.Itoa(cfg.MaxUsesPerRun), Tokens: strconv.Itoa(cfg.MaxOutputTokens),
 		Effort: cfg.ReasoningEffort, Cost: s.swapCost(r, cfg.ModelConfigID)}
-	f.Models = []view.Option{{Value: string(chat.ZeroModelConfig), Label: "The chat’s own model"}}
+	f.Models = ownOr(models, cfg.ModelConfigID)
+	return f
+}
+
+// ownOr are the choices of a model beside that of each chat itself.
+func ownOr(models []chat.ModelConfig, chosen chat.ModelConfigID) []view.Option {
+	out := []view.Option{{Value: string(chat.ZeroModelConfig), Label: "The chat’s own model"}}
 	for _, m := range models {
-		o := view.Option{Value: string(m.ID), Label: m.Name, Selected: m.ID == cfg.ModelConfigID}
+		o := view.Option{Value: string(m.ID), Label: m.Name, Selected: m.ID == chosen}
 		if m.Name != m.Model {
 			o.Label += " · " + m.Model
 		}
 		if !m.Enabled {
 			o.Label += " (off)"
 		}
-		f.Models = append(f.Models, o)
+		out = append(out, o)
 	}
-	return f
+	return out
 }
 
 // swapCost says what asking a model costs on this machine.
@@ -98,14 +110,14 @@ func (s *Site) swapCost(r *http.Request, id chat.ModelConfigID) view.SwapCost {
 	case swap.Place == chat.PlaceFits:
 		return view.SwapCost{Text: "Fits beside what is loaded. " + load}
 	case swap.Place == chat.PlaceEvicts:
-		return view.SwapCost{Warn: true, Text: "Larger than what is free beside what is loaded: each consultation loads it anew, and the chat’s model after it. " + load}
+		return view.SwapCost{Warn: true, Evicts: true, Text: "Larger than what is free beside what is loaded: each consultation loads it anew, and the chat’s model after it. " + load}
 	}
 	return view.SwapCost{Text: "Whether it fits beside " + swap.Own + " is not known. " + load}
 }
 
 // advisorCost answers the choice of a model with what it costs.
 func (s *Site) advisorCost(w http.ResponseWriter, r *http.Request) {
-	s.fragment(w, r, view.AdvisorCost(s.swapCost(r, chat.ModelConfigID(r.FormValue("model_config_id")))))
+	s.fragment(w, r, view.SwapNote("advisor-cost", s.swapCost(r, chat.ModelConfigID(r.FormValue("model_config_id")))))
 }
 
 // setAdvisor takes the form; one that is refused comes back as it was entered.

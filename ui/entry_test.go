@@ -85,6 +85,18 @@ func TestASummaryShowsNoArguments(t *testing.T) {
 	}
 }
 
+// A summary of a model that the site chose says whose it is, and opened, why it is another's.
+func TestASummarySaysWhoWroteIt(t *testing.T) {
+	result := chat.Part{Type: chat.PartToolResult, CallID: "a", ToolName: chat.SummaryTool, Result: []byte(`{"summary":"All of it.","model":"scribe:latest","note":"That is why."}`)}
+	got := entriesOf(&chat.Chat{ID: "c", State: chat.Waiting}, message(1, chat.RoleAssistant, 1, call("a", chat.SummaryTool, `{}`)), message(2, chat.RoleTool, 1, result))
+	if row := got[0].Step.Parts[0].Rows[0]; row.Out != "by scribe:latest" || row.Target != "earlier messages, for the model" {
+		t.Errorf("%+v", row)
+	}
+	if body := rowBody(&result); body.Note != "All of it." || body.Facts != "That is why." {
+		t.Errorf("%+v", body)
+	}
+}
+
 func TestPartialSaysWhy(t *testing.T) {
 	for reason, want := range map[string]string{"interrupted": "Interrupted by you; what was written is kept", "error": "The reply broke off here; what was written is kept"} {
 		m := message(2, chat.RoleAssistant, 1, chat.Part{Type: chat.PartText, Text: "half"})

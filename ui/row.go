@@ -210,6 +210,11 @@ func describeResult(r *view.Row, p *chat.Part) {
 		}
 	case view.RowAgent:
 		agentResult(r, p)
+	case view.RowSummary:
+		var by struct{ Model string }
+		if json.Unmarshal(p.Result, &by) == nil && by.Model != "" {
+			r.Out = "by " + oneLine(by.Model)
+		}
 	case view.RowSkill:
 		r.Out = "read"
 	case view.RowGive:
@@ -421,7 +426,7 @@ func rowBody(p *chat.Part) view.Body {
 	case result.Error != "":
 		body.Note = result.Error
 	case result.Summary != "":
-		body.Note = result.Summary
+		body.Note, body.Facts = result.Summary, result.Note
 	case result.Output != "":
 		body.Terminal = text.Terminal(result.Output)
 	case result.Content != "":

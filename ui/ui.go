@@ -200,6 +200,8 @@ func (s *Site) settingsRoutes(user, form func(string, http.HandlerFunc) gate.Rou
 		user("POST /advisor", s.setAdvisor),
 		user("POST /advisor/cost", s.advisorCost),
 		user("POST /advisor/classifier", s.setClassifier),
+		user("POST /advisor/compaction", s.setCompaction),
+		user("POST /advisor/compaction/cost", s.compactionCost),
 		user("POST /advisor/summaries", s.setTurnSummaries),
 		form("GET /turns", s.turnsPage),
 		user("POST /turns/planning", s.setPlanning),

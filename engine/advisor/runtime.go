@@ -166,7 +166,7 @@ func (a *answer) take(d chat.Delta) error {
 func (r *Runtime) request(question string) *chat.Request {
 	cfg := r.o.Advises
 	req := &chat.Request{Class: chat.ClassTurn, Provider: cfg.Provider, BaseURL: cfg.BaseURL, ModelConfigID: cfg.ID, Model: cfg.Model,
-		Options: cfg.Options, Think: prompt.Think(cfg, r.o.Config.ReasoningEffort)}
+		Options: cfg.Options, Think: prompt.Think(cfg, r.o.Config.ReasoningEffort), Optional: true}
 	now, window := r.o.Snapshot(), r.o.Window
 	if now.Request.ModelConfigID == cfg.ID {
 		// Another window would load the Chat's own model anew.

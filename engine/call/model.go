@@ -25,6 +25,12 @@ const (
 	parserAttempts = 3
 )
 
+// Bounds of an optional call: how often it is made, and after how long, waits included, no further attempt begins.
+const (
+	optionalAttempts = 3
+	optionalTime     = 2 * time.Minute
+)
+
 // maxLoadingDelay keeps the look at a loading model frequent: it costs no attempt.
 const maxLoadingDelay = 5 * time.Second
 
@@ -96,7 +102,7 @@ func New(next chat.Model, o Options) *Model {
 // ended, the error of yield when that failed, else a *chat.Error; parts of the last attempt were yielded before it, and the Reply has
 // the Usage of one that was whole but dropped.
 func (m *Model) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {
-	c := &run{m: m, req: req, yield: yield}
+	c := &run{m: m, req: req, yield: yield, began: time.Now()}
 	for {
 		if ctx.Err() != nil {
 			return chat.Reply{}, context.Cause(ctx)
@@ -125,6 +131,7 @@ type run struct {
 	yield func(chat.Delta) error
 	// yielded is the error of yield; it wins over whatever the attempt then ends with.
 	yielded error
+	began   time.Time
 	// failed counts attempts that cost one, by the kind of limit; loading counts waits for a loading model, since loadingSince.
 	failed       int
 	memory       int
@@ -190,15 +197,19 @@ func (c *run) again(ctx context.Context, cause error) error {
 		return c.waitLoading(ctx, e, retryAfter(cause))
 	}
 	// Another server's memory is not freed by unloading models here, and a small job unloads nothing.
-	if e.Kind == chat.KindOutOfMemory && c.m.o.FreeMemory != nil && c.req.BaseURL == "" && c.req.Class != chat.ClassQuick {
+	if e.Kind == chat.KindOutOfMemory && c.m.o.FreeMemory != nil && c.req.BaseURL == "" && c.req.Class != chat.ClassQuick && !c.req.Beside {
 		if err := c.m.o.FreeMemory(ctx, c.req.Model); err != nil {
 			c.m.o.Failed(e.Kind)
 			e.Cause = errors.Join(e.Cause, err)
 			return c.ended(ctx, e)
 		}
 	}
-	c.m.o.Retried(e.Kind)
 	delay := max(backoff(failed, c.m.o.BaseDelay, c.m.o.MaxDelay), retryAfter(cause))
+	if c.req.Optional && time.Since(c.began)+delay > optionalTime {
+		c.m.o.Failed(e.Kind)
+		return e
+	}
+	c.m.o.Retried(e.Kind)
 	retry := &chat.Retry{Attempt: failed, MaxAttempts: most, DelayMS: delay.Milliseconds(), RetryingAt: time.Now().Add(delay),
 		Kind: e.Kind, Message: e.Message, StatusCode: e.StatusCode}
 	if err := c.give(chat.Delta{Retry: retry}); err != nil {
@@ -232,7 +243,11 @@ func (c *run) count(e *chat.Error, cause error) (failed, most int, ok bool) {
 		return c.parser, parserAttempts, c.parser < parserAttempts
 	}
 	c.failed++
-	return c.failed, c.m.o.Attempts, c.failed < c.m.o.Attempts
+	most = c.m.o.Attempts
+	if c.req.Optional {
+		most = min(most, optionalAttempts)
+	}
+	return c.failed, most, c.failed < most
 }
 
 // waitLoading waits a moment for a model that the server is loading, until the guard ends that.

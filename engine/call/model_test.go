@@ -456,3 +456,27 @@ func TestEndlessRepetitionEnds(t *testing.T) {
 		t.Errorf("switched off: %v", err)
 	}
 }
+
+// TestAnOptionalCallGivesUpSoon: after three attempts, and rather than wait as long as a server names.
+func TestAnOptionalCallGivesUpSoon(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault chat.Fault
+		calls int
+		most  time.Duration
+	}{
+		"it fails":         {chat.Fault{Status: 500, Text: "boom"}, 3, 3 * time.Second},
+		"it says wait":     {chat.Fault{Status: 429, Text: "busy", RetryAfter: time.Hour}, 1, 0},
+		"it says a minute": {chat.Fault{Status: 429, Text: "busy", RetryAfter: 70 * time.Second}, 2, 70 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{takes: []take{{err: &c.fault}}}
+			req := request()
+			req.Optional = true
+			began := time.Now()
+			_, err := New(s, Options{}).Stream(t.Context(), req, (&heard{}).yield)
+			if took := time.Since(began); err == nil || s.calls != c.calls || took != c.most {
+				t.Errorf("%s: %d attempts in %s, %v", name, s.calls, took, err)
+			}
+		})
+	}
+}

@@ -120,6 +120,10 @@ type Request struct {
 	Think string
 	// Speed is what a capability test measured; it bounds the wait until calls have shown more.
 	Speed Speed
+	// Optional: whoever asks can go on without the reply, so that failures are not worth a long wait.
+	Optional bool
+	// Beside: no other model is pushed out of memory for it; where that would happen it is refused.
+	Beside bool
 	// Sent is told, by the adapter, what each attempt sends and where to; it must not change the body. May be nil.
 	Sent func(url string, body []byte) `json:"-"`
 }

@@ -20,6 +20,8 @@ type Notice struct {
 	Kind  NoticeKind
 	Title string
 	Body  string
+	// Number is what it is kept under, 0 where it is still to be kept.
+	Number int64
 }
 
 // OwedNotice is what is still to be told of a Turn, kept in its own transaction until it is told: the process may be killed meanwhile. A finished one

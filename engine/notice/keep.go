@@ -35,6 +35,21 @@ func (r *Room) goOn(ctx context.Context, o Far) {
 	r.last = max(r.last, last)
 }
 
+// Keep stores a Notice in the transaction that takes it out of what is owed, and numbers it; Post then tells it. So after a kill it is owed or kept.
+//
+//guard:none the engine calls it with a Notice of its own
+func (r *Room) Keep(tx *kv.Tx, n *chat.Notice) error {
+	r.mu.Lock()
+	r.last++
+	k := Kept{Seq: r.last, At: time.Now().UTC(), Notice: *n}
+	r.mu.Unlock()
+	if err := tx.AddNotice(n.User, stored(k)); err != nil {
+		return err
+	}
+	n.Number = k.Seq
+	return tx.TrimNotices(n.User)
+}
+
 // keepLocked lets a Notice be written soon.
 func (r *Room) keepLocked(k Kept) {
 	if r.far == nil {

@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -41,10 +42,12 @@ func (r *Room) List(ctx context.Context, p chat.Principal, in ListInput) (Listed
 			return err
 		}
 		for _, k := range fresh {
-			if k.Notice.User == p.UserID && (len(all) == 0 || all[len(all)-1].Number < k.Seq) {
+			written := func(n *chat.KeptNotice) bool { return n.Number == k.Seq }
+			if k.Notice.User == p.UserID && !slices.ContainsFunc(all, written) {
 				all = append(all, stored(k))
 			}
 		}
+		slices.SortFunc(all, func(a, b *chat.KeptNotice) int { return cmp.Compare(a.Number, b.Number) })
 		all, err = ofLiving(tx, all[max(0, len(all)-keptStored):])
 		return err
 	})

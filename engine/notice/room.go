@@ -34,7 +34,7 @@ type person struct {
 	waiting map[chan struct{}]struct{}
 }
 
-// Kept is a Notice with its number.
+// Kept is a Notice with its place in the order in which they were told.
 type Kept struct {
 	Seq    int64
 	At     time.Time
@@ -50,14 +50,16 @@ func New(m *metric.Registry, now time.Time) *Room {
 		total:  m.Counter("holdfast_notices_total", "Notices by whether a page listened.", metric.OneOf("result", "heard", "unheard"))}
 }
 
-// Post keeps a Notice and wakes who listens for it.
+// Post keeps a Notice, unless Keep has, and wakes who listens for it.
 func (r *Room) Post(n chat.Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.personLocked(n.User)
 	r.last++
 	k := Kept{Seq: r.last, At: time.Now().UTC(), Notice: n}
-	r.keepLocked(k)
+	if n.Number == 0 {
+		r.keepLocked(k)
+	}
 	p.kept = append(p.kept, k)
 	if over := len(p.kept) - keptNotices; over > 0 {
 		p.kept = slices.Delete(p.kept, 0, over)

@@ -80,10 +80,10 @@ func (a *Adapter) need(ctx context.Context, model string, window int) int64 {
 	return 0
 }
 
-// admit refuses a quick call that would push another model out of memory: a small job is not worth loading a large model again. It takes
-// the window that the model is loaded with, as another one would load it anew.
+// admit refuses a quick call, and one that asks for it, that would push another model out of memory: a small job is not worth loading a large model
+// again. It takes the window that the model is loaded with, as another one would load it anew.
 func (c *call) admit(ctx context.Context) error {
-	if c.req.Class != chat.ClassQuick {
+	if c.req.Class != chat.ClassQuick && !c.req.Beside {
 		return nil
 	}
 	seat := c.a.Seat(ctx, c.req.Model, c.window)

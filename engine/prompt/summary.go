@@ -38,22 +38,49 @@ const leftOut = "[The earliest part of this conversation does not fit any more a
 // the oldest messages are left out. ok is false when not even the newest message fits.
 // withoutTools is for the second try, after a reply without text.
 func SummaryRequest(built Built, withoutTools bool) (req *chat.Request, ok bool) {
+	return summaryRequest(built, built.Request.Options.NumCtx, withoutTools)
+}
+
+// SummaryRequestOf is SummaryRequest for another model than the Chat's own, whose window is own. The prompt fits the stricter of both windows. ok is
+// also false when something would be left out only because the other model's is the stricter one.
+func SummaryRequestOf(other Built, own int, withoutTools bool) (req *chat.Request, ok bool) {
+	window := other.Request.Options.NumCtx
+	if window < own && tooMuchAsked(other, window) > 0 {
+		return nil, false
+	}
+	req, ok = summaryRequest(other, min(window, own), withoutTools)
+	req.Beside, req.Optional = true, true
+	return req, ok
+}
+
+func summaryRequest(built Built, window int, withoutTools bool) (req *chat.Request, ok bool) {
 	copied := *built.Request
 	req = &copied
-	window := req.Options.NumCtx
-	req.MaxTokens = max(1, min(maxSummary, window/4, MaxOutput))
+	req.MaxTokens = maxSummaryIn(window)
 	req.Messages = make([]chat.PromptMessage, len(built.Request.Messages), len(built.Request.Messages)+1)
 	copy(req.Messages, built.Request.Messages)
-	ask := chat.PromptMessage{Role: chat.RoleUser, Content: summaryAsk}
-	over := shorten(req.Messages, tooMuch(built, MessageBytes(&ask), int64(window-req.MaxTokens)))
+	over := shorten(req.Messages, tooMuchAsked(built, window))
 	if over > 0 {
 		req.Messages, over = leaveOut(req.Messages, over)
 	}
-	req.Messages = append(req.Messages, ask)
+	req.Messages = append(req.Messages, summaryQuestion())
 	if withoutTools {
 		req.Tools, req.Format = nil, nil
 	}
 	return req, over <= 0
+}
+
+func summaryQuestion() chat.PromptMessage {
+	return chat.PromptMessage{Role: chat.RoleUser, Content: summaryAsk}
+}
+
+// maxSummaryIn is how many tokens a summary may have in a window.
+func maxSummaryIn(window int) int { return max(1, min(maxSummary, window/4, MaxOutput)) }
+
+// tooMuchAsked is by how many bytes a prompt with the question is too long for a window that has the summary too.
+func tooMuchAsked(built Built, window int) int64 {
+	ask := summaryQuestion()
+	return tooMuch(built, MessageBytes(&ask), int64(window-maxSummaryIn(window)))
 }
 
 // keptOfResult is how much of a shortened message stays in a summary request, in bytes.
@@ -122,6 +149,9 @@ type Summary struct {
 	// Text is the model's summary; Failure says why there is none.
 	Text    string
 	Failure string
+	// Model is the server's name of the model that wrote it, and Note why that was not the one that the site chose; both are "" where it chose none.
+	Model string
+	Note  string
 	// Source is SourceAutomatic or SourceManual.
 	Source    string
 	Threshold int
@@ -178,7 +208,9 @@ func (s Summary) result() *chat.Message {
 			Usage     int64  `json:"usage_percent"`
 			Tokens    int64  `json:"context_tokens"`
 			Limit     int64  `json:"context_limit_tokens"`
-		}{s.Text, s.Source, s.Threshold, percent(s.Used), s.Used.Tokens, s.Used.Limit})
+			Model     string `json:"model,omitempty"`
+			Note      string `json:"note,omitempty"`
+		}{s.Text, s.Source, s.Threshold, percent(s.Used), s.Used.Tokens, s.Used.Limit, s.Model, s.Note})
 	}
 	m := s.message(chat.RoleTool, part)
 	m.Visibility = chat.VisibleUser

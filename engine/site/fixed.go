@@ -24,6 +24,7 @@ var fixable = map[string]struct {
 	"advisor":                {AdvisorKey, func() any { return &chat.AdvisorConfig{} }, func(v any) error { return firstWrong(checkAdvisor(*v.(*chat.AdvisorConfig))) }},
 	"classifier":             {ClassifierKey, func() any { return &chat.ClassifierConfig{} }, nil},
 	"behaviour":              {BehaviourKey, func() any { return &chat.BehaviourConfig{} }, func(v any) error { return checkBehaviour(*v.(*chat.BehaviourConfig)) }},
+	"compaction":             {CompactionKey, func() any { return &chat.CompactionConfig{} }, nil},
 	"plan_mode_instructions": {PlanModeKey, func() any { return &chat.PlanModeConfig{} }, func(v any) error { return checkPlanMode(v.(*chat.PlanModeConfig).Text) }},
 	"turn_summaries":         {TurnSummariesKey, func() any { return &chat.TurnSummariesConfig{} }, nil},
 }

@@ -35,6 +35,11 @@ func (g *Guarded) Classifier(ctx context.Context, p chat.Principal, in Classifie
 	return account.Run(ctx, g.guard, "site.Classifier", policyClassifier, p, in, g.room.Classifier)
 }
 
+// Compaction is Room.Compaction under policyCompaction.
+func (g *Guarded) Compaction(ctx context.Context, p chat.Principal, in CompactionInput) (chat.CompactionConfig, error) {
+	return account.Run(ctx, g.guard, "site.Compaction", policyCompaction, p, in, g.room.Compaction)
+}
+
 // Fixed is Room.Fixed under policyFixed.
 func (g *Guarded) Fixed(ctx context.Context, p chat.Principal, in FixedInput) (FixedOutput, error) {
 	return account.Run(ctx, g.guard, "site.Fixed", policyFixed, p, in, g.room.Fixed)
@@ -58,6 +63,11 @@ func (g *Guarded) SetBehaviour(ctx context.Context, p chat.Principal, in SetBeha
 // SetClassifier is Room.SetClassifier under policySetClassifier.
 func (g *Guarded) SetClassifier(ctx context.Context, p chat.Principal, in SetClassifierInput) (Done, error) {
 	return account.Run(ctx, g.guard, "site.SetClassifier", policySetClassifier, p, in, g.room.SetClassifier)
+}
+
+// SetCompaction is Room.SetCompaction under policySetCompaction.
+func (g *Guarded) SetCompaction(ctx context.Context, p chat.Principal, in SetCompactionInput) (Done, error) {
+	return account.Run(ctx, g.guard, "site.SetCompaction", policySetCompaction, p, in, g.room.SetCompaction)
 }
 
 // SetPlanMode is Room.SetPlanMode under policySetPlanMode.

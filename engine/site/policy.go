@@ -15,6 +15,9 @@ var (
 	policyPlanMode     = account.Anyone[PlanModeInput]()
 	policySetPlanMode  = account.AdminWrites[SetPlanModeInput]()
 
+	policyCompaction    = account.Anyone[CompactionInput]()
+	policySetCompaction = account.AdminWrites[SetCompactionInput]()
+
 	policyTurnSummaries    = account.Anyone[TurnSummariesInput]()
 	policySetTurnSummaries = account.AdminWrites[SetTurnSummariesInput]()
 )

@@ -10,6 +10,7 @@ import (
 
 func (a *API) siteEndpoints() []endpoint {
 	const advisor, classifier, summaries = "/chats/config/advisor", "/chats/config/classifier", "/chats/config/turn-summaries"
+	const compaction = "/chats/config/compaction"
 	const behaviour, planMode = "/chats/config/behaviour", "/chats/config/plan-mode-instructions"
 	return []endpoint{
 		{method: http.MethodGet, path: advisor, summary: "Get how chats may consult the advisor.",
@@ -24,6 +25,10 @@ func (a *API) siteEndpoints() []endpoint {
 			handler: answer(a, http.StatusOK, a.turnSummaries), out: map[int]any{http.StatusOK: client.TurnSummariesConfig{}}},
 		{method: http.MethodPut, path: summaries, summary: "Replace whether a model sums up each turn (admin).", in: client.TurnSummariesUpdate{},
 			handler: answer(a, http.StatusNoContent, a.setTurnSummaries), out: map[int]any{http.StatusNoContent: nil}},
+		{method: http.MethodGet, path: compaction, summary: "Get which model writes the summaries of compactions.",
+			handler: answer(a, http.StatusOK, a.compaction), out: map[int]any{http.StatusOK: client.CompactionConfig{}}},
+		{method: http.MethodPut, path: compaction, summary: "Replace which model writes the summaries of compactions (admin); without one the chat's own does.",
+			in: client.CompactionConfig{}, handler: answer(a, http.StatusNoContent, a.setCompaction), out: map[int]any{http.StatusNoContent: nil}},
 		{method: http.MethodGet, path: behaviour, summary: "Get how turns go: how many run at once, their bounds, and what people may add as context.",
 			handler: answer(a, http.StatusOK, a.behaviour), out: map[int]any{http.StatusOK: client.BehaviourConfig{}}},
 		{method: http.MethodPut, path: behaviour, summary: "Replace how turns go (admin); what is left out is its default.", in: client.BehaviourConfig{},
@@ -89,5 +94,16 @@ func (a *API) turnSummaries(q *request, _ none) (client.TurnSummariesConfig, err
 func (a *API) setTurnSummaries(q *request, in client.TurnSummariesUpdate) (none, error) {
 	c := chat.TurnSummariesConfig{Enabled: in.Enabled == nil || *in.Enabled}
 	_, err := a.o.Settings.SetTurnSummaries(q.ctx(), q.who, site.SetTurnSummariesInput{TurnSummariesConfig: c})
+	return none{}, err
+}
+
+func (a *API) compaction(q *request, _ none) (client.CompactionConfig, error) {
+	c, err := a.o.Settings.Compaction(q.ctx(), q.who, site.CompactionInput{})
+	return client.CompactionConfig{ModelConfigID: c.ModelConfigID}, err
+}
+
+func (a *API) setCompaction(q *request, in client.CompactionConfig) (none, error) {
+	c := chat.CompactionConfig{ModelConfigID: in.ModelConfigID}
+	_, err := a.o.Settings.SetCompaction(q.ctx(), q.who, site.SetCompactionInput{CompactionConfig: c})
 	return none{}, err
 }

@@ -54,6 +54,14 @@ func checkSite(t *testing.T, a *apitest.Appliance, take func(step) []byte) {
 	take(step{name: "classifier is on", method: "GET", path: classifier, status: 200, has: []string{`{"enabled":true,"candidates":[]}`}})
 	take(step{name: "classifier of tests again", method: "PUT", path: classifier, body: `{"enabled":false}`, status: 204})
 
+	const compaction = "/chats/config/compaction"
+	take(step{name: "the chat's own summarises", method: "GET", path: compaction, status: 200, has: []string{`{"model_config_id":"` + string(chat.ZeroModelConfig) + `"}`}})
+	take(step{name: "a model for summaries", method: "PUT", path: compaction, body: `{"model_config_id":"` + id + `"}`, status: 204})
+	take(step{name: "the model for summaries", method: "GET", path: compaction, status: 200, has: []string{`{"model_config_id":"` + id + `"}`}})
+	take(step{name: "an unknown model for summaries", method: "PUT", path: compaction, body: `{"model_config_id":"x"}`, status: 400, has: []string{`"field":"model_config_id"`}})
+	take(step{name: "broken", method: "PUT", path: compaction, body: `{`, status: 400})
+	take(step{name: "its own again", method: "PUT", path: compaction, body: `{}`, status: 204})
+	take(step{name: "is its own again", method: "GET", path: compaction, status: 200, has: []string{string(chat.ZeroModelConfig)}})
 	const summaries = "/chats/config/turn-summaries"
 	take(step{name: "turn summaries", method: "GET", path: summaries, status: 200, has: []string{`{"enabled":true}`}})
 	take(step{name: "turn summaries off", method: "PUT", path: summaries, body: `{"enabled":false}`, status: 204})
@@ -110,7 +118,8 @@ func TestCase46TheAdvisorsConfig(t *testing.T) {
 	if got, err := mo.ChatPlanModeInstructions(t.Context()); err != nil || got.Text != "" {
 		t.Errorf("a member reads %+v, %v", got, err)
 	}
-	for name, err := range map[string]error{"advisor": advisor, "classifier": classifier, "turn summaries": summaries, "behaviour": behaviour, "plan mode": plan} {
+	compaction := mo.UpdateChatCompactionConfig(t.Context(), client.CompactionConfig{})
+	for name, err := range map[string]error{"compaction": compaction, "advisor": advisor, "classifier": classifier, "turn summaries": summaries, "behaviour": behaviour, "plan mode": plan} {
 		var refused *chat.Error
 		if !errors.As(err, &refused) || refused.Kind != chat.KindForbidden || refused.StatusCode != 403 {
 			t.Errorf("a member changes the %s: %v", name, err)

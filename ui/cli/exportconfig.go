@@ -11,6 +11,7 @@ import (
 type siteFile struct {
 	Advisor       client.AdvisorConfig       `json:"advisor"`
 	Classifier    client.ClassifierConfig    `json:"classifier"`
+	Compaction    client.CompactionConfig    `json:"compaction"`
 	Behaviour     client.BehaviourConfig     `json:"behaviour"`
 	PlanMode      client.PlanModeConfig      `json:"plan_mode_instructions"`
 	TurnSummaries client.TurnSummariesConfig `json:"turn_summaries"`
@@ -25,6 +26,7 @@ func (x *exportCommand) config(ctx context.Context, api *client.Client) error {
 	for _, get := range []func() error{
 		func() error { file.Site.Advisor, err = api.ChatAdvisorConfig(ctx); return err },
 		func() error { file.Site.Classifier, err = api.ChatClassifierConfig(ctx); return err },
+		func() error { file.Site.Compaction, err = api.ChatCompactionConfig(ctx); return err },
 		func() error { file.Site.Behaviour, err = api.ChatBehaviourConfig(ctx); return err },
 		func() error { file.Site.PlanMode, err = api.ChatPlanModeInstructions(ctx); return err },
 		func() error { file.Site.TurnSummaries, err = api.ChatTurnSummariesConfig(ctx); return err },

@@ -49,6 +49,8 @@ func turnForms() []specimen {
 		{"Set by the configuration file", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Name the files.", Fixed: true, ByFile: true}),
 			view.BehaviourSection(view.BehaviourForm{Turns: "2", Steps: "0", Deadline: "300", Runtime: "3600", Resume: true, Fixed: true, ByFile: true}),
 			view.SummariesSection(view.SummariesForm{Enabled: true, Fixed: true, ByFile: true})}},
+		{"A model for summaries", "", []templ.Component{view.CompactionSection(view.CompactionForm{Models: []view.Option{{Value: "own", Label: "The chat’s own model"}, {Value: "s", Label: "scribe · scribe:4b", Selected: true}},
+			Cost: view.SwapCost{Text: "In memory now, beside what chats use."}, Saved: true})}},
 		{"Refused input", "", []templ.Component{view.PlanningSection(view.PlanningForm{Text: "Too long", Error: "At most 16 KiB; every request of a planning turn holds it."}),
 			view.BehaviourSection(view.BehaviourForm{Turns: "many", Steps: "1300", Deadline: "soon", Runtime: "0", Roots: "notes", Errors: map[string]string{
 				"turns": "Enter a whole number, or 0.", "steps": "A number from 0 to 1200; 0 means 1200.", "deadline": "Enter a number of seconds from 1 to 604800, or 0.",

@@ -1,11 +1,12 @@
 package view
 
-// AdvisorPage are the settings of the advisor, of the judgement about finished Turns and of their summaries.
+// AdvisorPage are the settings of the advisor, of the judgement about finished Turns, of compactions and of Turn summaries.
 type AdvisorPage struct {
 	Page       Page
 	Note       ServerNote
 	Advisor    AdvisorForm
 	Classifier ClassifierForm
+	Compaction CompactionForm
 	Summaries  SummariesForm
 	// Used is what the advisor used in the last seven days; nil without any.
 	Used *AdvisorUsed
@@ -31,6 +32,8 @@ type AdvisorForm struct {
 type SwapCost struct {
 	Text string
 	Warn bool
+	// Evicts: loading it would push another model out of memory.
+	Evicts bool
 }
 
 // ClassifierForm is the form of the judgement. Choices are selects in order, each with all models and an empty one.
@@ -50,6 +53,16 @@ type SummariesForm struct {
 	Enabled bool
 	Saved   bool
 	Error   string
+}
+
+// CompactionForm is the form of the model that summarises long chats. Cost says what asking it costs.
+type CompactionForm struct {
+	Fixed  bool
+	ByFile bool
+	Models []Option
+	Cost   SwapCost
+	Saved  bool
+	Error  string
 }
 
 // AdvisorUsed sums up consultations, in words.

@@ -158,7 +158,7 @@ func Start(t testing.TB, o Options) *Appliance {
 	source := a.mcpServers(t, o)
 	a.parts.told = notice.New(a.Metrics, time.Now())
 	a.Engine = engine.New(engine.Options{Store: a.Store, Model: runlog.Record(calls, runs), Traced: runs.Trace, Tools: set, Servers: source, FoundTools: models.FoundTools, Configs: model.Resolve,
-		Committed: a.parts.search.Committed, Forget: runs.Forget, Notify: a.parts.told.Post,
+		Committed: a.parts.search.Committed, Forget: runs.Forget, Notify: a.parts.told.Post, Keep: a.parts.told.Keep,
 		Workspaces: spaces.Open, Spaces: spaces, Limit: a.Usage.Check, Metric: a.Metrics, Log: o.Log, Bounds: o.Bounds})
 	a.parts.places.OnChange(a.Engine.Changed)
 	a.Contexts = snapshot.New(snapshot.Options{Store: a.Store, Open: spaces.Open, Window: engine.Window(model.Resolve), Log: o.Log})

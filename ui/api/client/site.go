@@ -39,6 +39,11 @@ type TurnSummariesUpdate struct {
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
+// CompactionConfig says which model writes the summaries of compactions; the zero UUID is the Chat's own.
+type CompactionConfig struct {
+	ModelConfigID chat.ModelConfigID `json:"model_config_id"`
+}
+
 // BehaviourConfig is how Turns go; a deadline of 0 is 5 minutes.
 type BehaviourConfig struct {
 	// RunningTurns is how many turns run at once, 0 what the appliance was started with; StepCap ends a turn, 0 is 1200.
@@ -63,6 +68,7 @@ const (
 	advisorConfig    = "/chats/config/advisor"
 	classifierConfig = "/chats/config/classifier"
 	summariesConfig  = "/chats/config/turn-summaries"
+	compactionConfig = "/chats/config/compaction"
 )
 
 // ChatAdvisorConfig gives how Chats may consult the advisor.
@@ -96,6 +102,17 @@ func (c *Client) ChatTurnSummariesConfig(ctx context.Context) (TurnSummariesConf
 // UpdateChatTurnSummariesConfig replaces whether a model sums up each Turn (admin).
 func (c *Client) UpdateChatTurnSummariesConfig(ctx context.Context, cfg TurnSummariesUpdate) error {
 	return c.call(ctx, http.MethodPut, summariesConfig, nil, cfg, nil)
+}
+
+// ChatCompactionConfig says which model writes the summaries of compactions.
+func (c *Client) ChatCompactionConfig(ctx context.Context) (CompactionConfig, error) {
+	var out CompactionConfig
+	return out, c.call(ctx, http.MethodGet, compactionConfig, nil, nil, &out)
+}
+
+// UpdateChatCompactionConfig replaces which model writes the summaries of compactions (admin).
+func (c *Client) UpdateChatCompactionConfig(ctx context.Context, cfg CompactionConfig) error {
+	return c.call(ctx, http.MethodPut, compactionConfig, nil, cfg, nil)
 }
 
 // ChatBehaviourConfig gives how Turns go.
