@@ -50,7 +50,6 @@ require (
 	github.com/gobwas/ws v1.4.0 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/google/jsonschema-go v0.4.2 // indirect
-	github.com/gorilla/css v1.0.1 // indirect
 	github.com/ledongthuc/pdf v0.0.0-20250511090121-5959a4027728 // indirect
 	github.com/mattn/go-colorable v0.1.13 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
@@ -83,3 +82,6 @@ tool (
 
 // The MCP library links it for a check that nothing here asks for; what stands there says why it is left out.
 replace github.com/santhosh-tekuri/jsonschema/v6 => ./tools/mcp/unvalidated
+
+// So does the sanitiser, for style attributes.
+replace github.com/aymerick/douceur => ./ui/text/unstyled

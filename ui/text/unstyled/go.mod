@@ -1,0 +1,3 @@
+module github.com/aymerick/douceur
+
+go 1.26.0
