@@ -45,6 +45,7 @@ type Files struct {
 	changed func()
 	// foldsCase: names that differ only in case are one file.
 	foldsCase bool
+	looked    looked
 	rename    func(dir *os.Root, from, to string) error
 }
 

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -28,13 +27,17 @@ func (p *place) found(ctx context.Context) (before, error) {
 	return before{info: p.info, data: data, hash: hashOf(data)}, nil
 }
 
-// staged is a new content that lies beside its place under a temporary name.
+// staged is a new content that lies beside its place: without a name until just before it takes its place, or under a temporary one where the file system
+// has no files without.
 type staged struct {
 	place *place
 	old   before
 	dir   *os.Root
 	base  string
 	temp  string
+	data  []byte
+	// unnamed is the content while it has no name, else nil.
+	unnamed *os.File
 	// kept is a second name of the old file, for putting it back without needing space.
 	kept string
 	done bool
@@ -46,7 +49,7 @@ func beside(p *place, old before) (*staged, error) {
 	if err != nil {
 		return nil, osRefusal(p.shown, "open the directory of", err)
 	}
-	s := &staged{place: p, old: old, dir: dir, base: filepath.Base(p.rel), temp: ".holdfast-" + rand.Text() + ".tmp"}
+	s := &staged{place: p, old: old, dir: dir, base: filepath.Base(p.rel), temp: tempName()}
 	if err := s.stillThere(); err != nil {
 		dir.Close()
 		return nil, err
@@ -68,20 +71,53 @@ func stage(p *place, old before, data []byte) (_ *staged, err error) {
 			s.dir.Close()
 		}
 	}()
-	mode := fs.FileMode(0o644)
-	if old.info != nil {
-		// Nobody may read it before it has the old file's mode.
-		mode = 0o600
+	s.data = data
+	if s.unnamed = openUnnamed(s.dir, s.mode()); s.unnamed == nil {
+		return s, s.writeNamed()
 	}
-	file, err := s.dir.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblock, mode)
-	if err != nil {
-		return nil, osRefusal(p.shown, "write", err)
-	}
-	err = fill(file, data, old.info)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, osRefusal(p.shown, "write", errors.Join(err, s.dir.Remove(s.temp)))
+	if err := fill(s.unnamed, data, old.info); err != nil {
+		return nil, osRefusal(p.shown, "write", errors.Join(err, s.unnamed.Close()))
 	}
 	return s, nil
+}
+
+// mode is that of the temporary file: nobody may read it before it has the old file's.
+func (s *staged) mode() fs.FileMode {
+	if s.old.info != nil {
+		return 0o600
+	}
+	return 0o644
+}
+
+// writeNamed writes the content under the temporary name.
+func (s *staged) writeNamed() error {
+	file, err := s.dir.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblock, s.mode())
+	if err != nil {
+		return osRefusal(s.place.shown, "write", err)
+	}
+	err = fill(file, s.data, s.old.info)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return osRefusal(s.place.shown, "write", errors.Join(err, s.dir.Remove(s.temp)))
+	}
+	return nil
+}
+
+// name gives the content its temporary name, from which it can be renamed.
+func (s *staged) name() error {
+	if s.unnamed == nil {
+		return nil
+	}
+	file := s.unnamed
+	s.unnamed = nil
+	linked := linkUnnamed(file, s.dir, s.temp)
+	if err := file.Close(); err != nil {
+		return osRefusal(s.place.shown, "write", err)
+	}
+	if linked != nil {
+		// Not every machine can give it one.
+		return s.writeNamed()
+	}
+	return nil
 }
 
 func fill(file *os.File, data []byte, old fs.FileInfo) error {
@@ -142,7 +178,7 @@ func (s *staged) keep() {
 	if s.old.info == nil {
 		return
 	}
-	name := ".holdfast-" + rand.Text() + ".tmp"
+	name := tempName()
 	if s.dir.Link(s.base, name) == nil {
 		s.kept = name
 	}
@@ -150,6 +186,9 @@ func (s *staged) keep() {
 
 func (s *staged) commit(rename func(dir *os.Root, from, to string) error) error {
 	if err := s.unchanged(); err != nil {
+		return err
+	}
+	if err := s.name(); err != nil {
 		return err
 	}
 	if err := rename(s.dir, s.temp, s.base); err != nil {
@@ -178,12 +217,18 @@ func (s *staged) restore() error {
 		return err
 	}
 	defer back.dir.Close()
+	if err := back.name(); err != nil {
+		return err
+	}
 	return back.dir.Rename(back.temp, back.base)
 }
 
 // end removes the temporary names that are left and closes the directory.
 func (s *staged) end() error {
 	var errs []error
+	if s.unnamed != nil {
+		errs = append(errs, s.unnamed.Close())
+	}
 	if !s.done {
 		errs = append(errs, ignoreMissing(s.dir.Remove(s.temp)))
 	}

@@ -146,6 +146,9 @@ func (f *Files) replace(ctx context.Context, changes []change) (err error) {
 		}
 		all = append(all, s)
 	}
+	for _, s := range all {
+		f.looked.sweep(s, f.now())
+	}
 	if len(all) > 1 {
 		for _, s := range all {
 			s.keep()
