@@ -59,6 +59,33 @@ func TestAWaitingRowSaysWhatIsAsked(t *testing.T) {
 	}
 }
 
+// TestAForkSaysThatNothingWasAskedInIt: until its first Turn there is nothing that could be summed up.
+func TestAForkSaysThatNothingWasAskedInIt(t *testing.T) {
+	c := &chat.Chat{ID: "c", State: chat.Waiting}
+	if row := chatRow(c, time.Now()); row.Summary != "Nothing was asked here yet" {
+		t.Errorf("%q", row.Summary)
+	}
+	if c.Turn.UserMessage = 7; chatRow(c, time.Now()).Summary != "" {
+		t.Error("it says so of a chat that was asked")
+	}
+}
+
+// TestWhatATurnWentOnWithout is said of a Turn that runs as it was when it began, and of one that is over as what was.
+func TestWhatATurnWentOnWithout(t *testing.T) {
+	for state, want := range map[chat.State]string{chat.Running: "This turn began without all of its context|It is away. This turn goes on without it.",
+		chat.Waiting: "The last turn began without all of its context|It is away. It went on without it."} {
+		var html strings.Builder
+		c := &chat.Chat{ID: "c", State: state, Turn: chat.Turn{Warnings: []string{"It is away. This turn goes on without it."}}}
+		if err := view.RestNote(rest(c)).Render(t.Context(), &html); err != nil {
+			t.Fatal(err)
+		}
+		title, words, _ := strings.Cut(want, "|")
+		if !strings.Contains(html.String(), ">"+title+"<") || !strings.Contains(html.String(), ">"+words+"<") {
+			t.Errorf("%s: %s", state, html.String())
+		}
+	}
+}
+
 func TestAPlanIsShownAsItWas(t *testing.T) {
 	row := entriesOf(asking(chat.AskingPlan, "a"), answeredCall("propose_plan", `{"path":"p.md"}`, `{"path":"p.md"}`, `{"path":"p.md","plan":"# Do it\n<script>x</script>"}`)...)[0].Step.Parts[0].Rows[0]
 	if row.Card == nil || row.Card.Plan == nil || row.Card.Plan.Post != "/chats/c/plans/a" {

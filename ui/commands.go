@@ -18,7 +18,14 @@ import (
 // done answers an intent: 204, or the error's sentence as a toast (an intent's page drops the body of every other status). Who is no page gets the
 // error with its status.
 func (s *Site) done(w http.ResponseWriter, r *http.Request, err error) {
-	s.doneOr(w, r, err, func(e error) templ.Component { return view.Toast("refused", "danger", sentence(e), "") })
+	s.doneOr(w, r, err, func(e error) templ.Component {
+		toast := view.Toast("refused", "danger", sentence(e), "")
+		if r.Header.Get("Datastar-Request") != "" {
+			// It patches only what the page has.
+			return view.Toasts(toast)
+		}
+		return toast
+	})
 }
 
 func (s *Site) doneOr(w http.ResponseWriter, r *http.Request, err error, show func(error) templ.Component) {

@@ -165,10 +165,10 @@ func (s *Site) addSource(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Contexts.AddSource(r.Context(), gate.Principal(r.Context()),
 		snapshot.AddSourceInput{ID: chat.WorkspaceID(r.PathValue("id")), Path: r.FormValue("path")})
 	if err == nil {
-		s.fragment(w, r, view.FormError("context-error", ""))
+		s.fragment(w, r, view.SourceAdded())
 		return
 	}
-	s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("context-error", sentence(e)) })
+	s.done(w, r, err)
 }
 
 func (s *Site) removeSource(w http.ResponseWriter, r *http.Request) {

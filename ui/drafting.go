@@ -212,7 +212,7 @@ func retryPhase(d *engine.Draft) view.Phase {
 
 // rest says why a Chat rests, where it does not simply wait.
 func rest(c *chat.Chat) view.Rest {
-	r := view.Rest{ChatID: string(c.ID), Warnings: c.Turn.Warnings}
+	r := view.Rest{ChatID: string(c.ID), Over: c.State.AtRest(), Warnings: c.Turn.Warnings}
 	if c.State == chat.Failed && c.LastError != nil {
 		r.Queued = c.Queued
 		r.Failure = &view.Failure{Kind: c.LastError.Kind, Message: c.LastError.Message, Detail: c.LastError.Detail, Model: c.LastError.Model,

@@ -59,9 +59,10 @@ func loadedViews(list []chat.LoadedModel, now time.Time) []view.LoadedModel {
 
 // modelsData is everything that the models page shows.
 func (s *Site) modelsData(r *http.Request) view.ModelsPage {
-	ctx, p := r.Context(), gate.Principal(r.Context())
+	ctx, p, lists := r.Context(), gate.Principal(r.Context()), s.pulls.listChanges()
 	page := view.ModelsPage{Page: s.page("Models"), Note: s.serverNote(ctx, p), Server: s.server(r), Pulls: s.pulls.views(), Admin: p.Admin()}
-	page.Page.Stream = "/models/stream"
+	// What is changed from here on comes by the stream.
+	page.Page.Stream = "/models/stream?lists=" + strconv.Itoa(lists)
 	configs, err := s.models.List(ctx, p, model.ListInput{})
 	if err != nil {
 		page.Problem = sentence(err)
@@ -168,7 +169,8 @@ func (s *Site) modelsPage(w http.ResponseWriter, r *http.Request) {
 	s.document(w, r, http.StatusOK, view.ModelsDocument(s.modelsData(r)))
 }
 
-// modelsStream follows downloads, and on the first page of all waits for the model server.
+// modelsStream follows downloads and is the only writer of the lists; on the first page of all it waits for the model server. A page whose lists
+// were changed while nothing followed them, as in a hidden tab, gets them first.
 func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	wakes, stop := s.pulls.subscribe()
@@ -180,7 +182,11 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 	look := time.NewTicker(serverEvery)
 	defer look.Stop()
 	start := r.URL.Query().Get("page") == "start"
-	reachable, arrived := false, s.pulls.arrivals()
+	reachable := false
+	lists, err := strconv.Atoi(r.URL.Query().Get("lists"))
+	if err != nil {
+		lists = s.pulls.listChanges()
+	}
 	for first := true; ; first = false {
 		patches := []patch{{html: view.PullList(s.pulls.views())}}
 		if !start {
@@ -193,12 +199,13 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 				patches = []patch{{html: view.Onboarding(s.onboardingData(r, ""))}}
 			}
 		}
-		if n := s.pulls.arrivals(); n != arrived {
-			arrived = n
-			data := s.modelsData(r)
-			patches = append(patches, patch{html: templ.Join(view.ConfigsSection(data), view.InstalledSection(data))})
+		if n := s.pulls.listChanges(); n != lists {
+			lists = n
 			if start {
 				patches = []patch{{html: view.Onboarding(s.onboardingData(r, ""))}}
+			} else {
+				data := s.modelsData(r)
+				patches = append(patches, patch{html: templ.Join(view.ConfigsSection(data), view.InstalledSection(data), view.ServerSection(data))})
 			}
 		}
 		if err := out.send(ctx, patches...); err != nil {
@@ -217,7 +224,7 @@ func (s *Site) modelsStream(w http.ResponseWriter, r *http.Request) {
 func (s *Site) importModel(w http.ResponseWriter, r *http.Request) {
 	err := s.readImport(r)
 	if err == nil {
-		s.pulls.arrive()
+		s.pulls.changeLists()
 	}
 	s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("import-error", sentence(e)) })
 }
@@ -262,14 +269,12 @@ func (s *Site) deleteInstalled(w http.ResponseWriter, r *http.Request) {
 	s.sections(w, r, err)
 }
 
-// sections answers a change of the models page with its lists.
+// sections answers a change of the lists, which come by the page's stream.
 func (s *Site) sections(w http.ResponseWriter, r *http.Request, err error) {
-	if err != nil {
-		s.done(w, r, err)
-		return
+	if err == nil {
+		s.pulls.changeLists()
 	}
-	data := s.modelsData(r)
-	s.fragment(w, r, templ.Join(view.ConfigsSection(data), view.InstalledSection(data)))
+	s.done(w, r, err)
 }
 
 // createConfig takes an installed model into use. From the first page of all the chosen model becomes the default and the way leads on.
@@ -337,8 +342,8 @@ func (s *Site) connectServer(w http.ResponseWriter, r *http.Request) {
 		s.doneOr(w, r, err, func(e error) templ.Component { return view.FormError("server-error", sentence(e)) })
 		return
 	}
-	data := s.modelsData(r)
-	s.fragment(w, r, templ.Join(view.ConfigsSection(data), view.InstalledSection(data), view.ServerSection(data)))
+	s.pulls.changeLists()
+	s.fragment(w, r, view.FormError("server-error", ""))
 }
 
 // readableError says whether a person can read what went wrong and try again.

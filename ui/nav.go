@@ -146,6 +146,9 @@ func chatRow(c *chat.Chat, now time.Time) view.ChatRow {
 			if a.Kind == chat.AskingPlan {
 				row.Summary = "Shows a plan"
 			}
+		} else if c.Turn.UserMessage == 0 && row.Summary == "" {
+			// A fork, or what was brought from elsewhere.
+			row.Summary = "Nothing was asked here yet"
 		}
 	case chat.Completed:
 		row.State = view.ChatDone

@@ -120,10 +120,11 @@ func (s *Site) muteNotices(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_, refused := s.o.Notices.Mute(r.Context(), gate.Principal(r.Context()), in)
-	if refused != nil && !readableError(refused) {
-		gate.WriteError(w, r, refused)
+	if refused == nil || !readableError(refused) {
+		s.done(w, r, refused)
 		return
 	}
+	// The switches go back to how they stand; what the stream has sent is no news to it.
 	form, err := s.noticeKinds(r)
 	if err != nil {
 		gate.WriteError(w, r, err)

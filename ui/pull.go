@@ -26,8 +26,8 @@ type pulls struct {
 	order []string
 	byID  map[string]*download
 	subs  map[chan struct{}]struct{}
-	// arrived counts the models that came since the start.
-	arrived int
+	// lists counts the changes of the lists of models since the start.
+	lists int
 	// cancelled is what one says that was cancelled.
 	cancelled string
 }
@@ -88,7 +88,7 @@ func (p *pulls) end(d *download, ctx context.Context, err error) {
 	if err == nil {
 		delete(p.byID, d.name)
 		p.order = slices.DeleteFunc(p.order, func(n string) bool { return n == d.name })
-		p.arrived++
+		p.lists++
 	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		d.problem = p.cancelled
 	} else {
@@ -97,18 +97,18 @@ func (p *pulls) end(d *download, ctx context.Context, err error) {
 	p.touch()
 }
 
-// arrive tells the pages that the server has a model more.
-func (p *pulls) arrive() {
+// changeLists tells the pages that the lists of models are others.
+func (p *pulls) changeLists() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.arrived++
+	p.lists++
 	p.touch()
 }
 
-func (p *pulls) arrivals() int {
+func (p *pulls) listChanges() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.arrived
+	return p.lists
 }
 
 // all gives each one as it is now, by name.

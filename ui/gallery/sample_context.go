@@ -107,7 +107,7 @@ func contexts() []specimen {
 		{"The mark in the head", "", []templ.Component{view.ContextMark(dirtyContext("c"))}},
 		{"All states of a resource, changed since", "is-rail", panel(dirtyContext("c"))},
 		{"Counts from the next message on", "is-rail", panel(next)}, {"Nothing found, a turn that did not wait", "is-rail", panel(warned)},
-		{"A source that was refused", "is-rail", []templ.Component{view.FormError("context-error", "/etc lies outside of what this workspace may look at.")}}, {"Being looked at", "is-rail", panel(waiting)}, {"Away", "is-rail", panel(away)},
+		{"Being looked at", "is-rail", panel(waiting)}, {"Away", "is-rail", panel(away)},
 		{"Its agent is away", "is-rail", panel(agentAway)},
 		{"MCP servers in all states", "is-rail", panel(served("c"))},
 		{"Archived", "is-rail", panel(archived)}, {"No workspace", "is-rail", panel(view.Context{ChatID: "c"})},

@@ -176,7 +176,8 @@ func rests() []specimen {
 	}
 	out = append(out, view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", Queued: 1}), view.RestNote(view.Rest{ChatID: "1", Reason: "interrupted", WithParent: true}),
 		view.RestNote(view.Rest{ChatID: "1", Warnings: []string{"The workspace's instructions and skills could not be read in time. This turn goes on without the newest ones.",
-			"MCP server tides: it cannot be reached. This turn goes on without it."}}))
+			"MCP server tides: it cannot be reached. This turn goes on without it."}}),
+		view.RestNote(view.Rest{ChatID: "1", Over: true, Warnings: []string{"MCP server tides: it cannot be reached. This turn goes on without it."}}))
 	out = append(out, view.RestNote(view.Rest{ChatID: "1", Damaged: &view.Damaged{Reason: "the checksum does not fit", Fork: 12}}),
 		view.RestNote(view.Rest{ChatID: "1", Reason: "archived", Damaged: &view.Damaged{Reason: "the chain is broken between message 0 and this one"}}))
 	return []specimen{{"All reasons", "is-flat", out}}

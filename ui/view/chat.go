@@ -261,8 +261,9 @@ type Rest struct {
 	Reason     string
 	Queued     int
 	WithParent bool
-	// Warnings say what the Turn went on without.
+	// Warnings say what the Turn goes on without, or went on without where it is Over.
 	Warnings []string
+	Over     bool
 	// Damaged says why the chat does not go on; nil where all of it can be read.
 	Damaged *Damaged
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"strings"
+
 	"holdfast/engine/chat"
 	"holdfast/ui/text"
 )
@@ -125,4 +127,12 @@ func workspaceTitle(c Chat) string {
 		return c.Workspace + ": not trusted, each command asks first"
 	}
 	return c.Workspace + ": trusted, commands run without asking"
+}
+
+// warned says of a Turn what it has to do without. What is kept of that was said when it began.
+func (r Rest) warned(said string) (title, words string) {
+	if !r.Over {
+		return "This turn began without all of its context", said
+	}
+	return "The last turn began without all of its context", strings.ReplaceAll(said, "This turn goes on without", "It went on without")
 }
