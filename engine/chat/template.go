@@ -153,7 +153,8 @@ type Maker interface {
 	// Make makes the directory of a Workspace under its name, or under name-2 and so on where that is taken, and gives the record's
 	// Directory and Branch. log gets what happens, in pieces. A directory that could not be made whole is not left behind.
 	Make(ctx context.Context, rec WorkspaceRecord, log func(string)) (Made, error)
-	// Remove removes a worktree. While it has changes that stand nowhere else it is a KindWrongState Error, unless discard.
+	// Remove removes a worktree, and of any Workspace here what its commands can make anew. While a worktree has changes that stand nowhere
+	// else it is a KindWrongState Error, unless discard.
 	Remove(ctx context.Context, rec WorkspaceRecord, discard bool) error
 }
 

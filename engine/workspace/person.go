@@ -56,6 +56,9 @@ func (r *Room) deleteWhole(ctx context.Context, id chat.WorkspaceID) error {
 	if err := r.places.Stop(ctx, id); err != nil && !unreachable(err) {
 		return fmt.Errorf("stop workspace %s: %w", id, err)
 	}
+	if err := r.removeFiles(ctx, DeleteInput{ID: id, Files: "keep"}); err != nil {
+		return err
+	}
 	var agent chat.AgentID
 	err = r.store.Update(ctx, func(tx *kv.Tx) error {
 		if err := rested(tx); err != nil {

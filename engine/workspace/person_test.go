@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -21,6 +23,11 @@ func TestPeopleWhoLeaveTakeTheirAgentsAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := place.Processes().Start(t.Context(), chat.ProcessStart{ID: "p1", Command: "sleep 1000", Background: true}); err != nil {
+		t.Fatal(err)
+	}
+	// What confined commands kept to make anew is theirs, too.
+	cache := filepath.Join(filepath.Dir(s.data), "caches", string(w.ID))
+	if err := os.MkdirAll(filepath.Join(cache, "npm"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Unix(1, 0).UTC()
@@ -67,6 +74,12 @@ func TestPeopleWhoLeaveTakeTheirAgentsAlong(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(cache); !os.IsNotExist(err) {
+		t.Errorf("their cache is there: %v", err)
+	}
+	if _, err := os.Stat(w.Directory); err != nil {
+		t.Errorf("their files: %v", err)
 	}
 	if !slices.Equal(revoked, []chat.AgentID{beside.AgentID}) {
 		t.Errorf("revoked %v", revoked)

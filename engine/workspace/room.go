@@ -289,14 +289,14 @@ func deleteRecord(tx *kv.Tx, id chat.WorkspaceID) (chat.AgentID, error) {
 	return agent, err
 }
 
-// removeFiles removes a worktree, as asked for.
+// removeFiles removes a worktree, as asked for, and what the commands of a Workspace here keep to make anew.
 func (r *Room) removeFiles(ctx context.Context, in DeleteInput) error {
 	maker, makes := r.places.(chat.Maker)
-	if in.Files == "keep" || !makes {
+	if !makes {
 		return nil
 	}
 	w, err := r.read(ctx, in.ID)
-	if err != nil {
+	if err != nil || in.Files == "keep" && (w.Made.Kind == chat.TemplateWorktree || w.Kind == chat.WorkspaceAgent) {
 		return err
 	}
 	return maker.Remove(ctx, w, in.Files == "discard")
