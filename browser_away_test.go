@@ -52,7 +52,8 @@ func TestBrowserAgentDiesInTheMiddle(t *testing.T) {
 	p.until(`!document.querySelector('#space .callout')`)
 	p.rests()
 	p.shows("#transcript", "All of it is done.")
-	p.shows("#transcript", "gone, its agent restarted")
+	// A machine that took more than a minute for all this has given the command up before its agent was back.
+	p.until(`/gone, its agent restarted|may still run, its agent is away/.test(document.querySelector('#transcript').textContent)`)
 	p.both("away-7-back")
 	y.must(http.MethodDelete, "/api/v1/agents/"+y.agent, nil, nil)
 	p.shows("#space", "harbour has no agent")
