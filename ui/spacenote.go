@@ -35,11 +35,12 @@ func (s *Site) spaceNote(ctx context.Context, p chat.Principal, v engine.View) v
 	return out
 }
 
-// beside are the Agents of a person; without them pages say less.
+// beside are the Agents of a person, nil where they cannot be read: pages say less then.
 func (s *Site) beside(ctx context.Context, p chat.Principal) map[chat.AgentID]workspace.Beside {
 	all, err := s.workspaces.Beside(ctx, p, workspace.BesideInput{})
 	if err != nil {
 		s.log.WarnContext(ctx, "the agents of workspaces could not be read", chat.LogError, err)
+		return nil
 	}
 	return all
 }

@@ -166,9 +166,9 @@ func (s *Site) templateOptions(ctx context.Context, p chat.Principal, chosen cha
 	return out
 }
 
-// besideWords say beside which Agent a Template makes its Workspaces, "" for here.
+// besideWords say beside which Agent a Template makes its Workspaces, "" for here and where that is not known.
 func besideWords(t chat.Template, agents map[chat.AgentID]workspace.Beside) string {
-	if !chat.TargetBeside(t.Target) {
+	if agents == nil || !chat.TargetBeside(t.Target) {
 		return ""
 	}
 	at := agents[chat.AgentID(t.Target)]

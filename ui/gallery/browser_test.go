@@ -206,12 +206,13 @@ func TestShots(t *testing.T) {
 	ctx := browser(t)
 	srv := site(t)
 	dir := os.Getenv("HOLDFAST_SHOTS")
-	widths := []int64{1440, 390}
+	widths, names := []int64{1440, 390}, pageNames
 	if dir == "" {
-		dir = t.TempDir()
+		// Nobody looks at them: a few show that they can be taken.
+		dir, names = t.TempDir(), pageNames[1:3]
 	}
 	only := os.Getenv("HOLDFAST_SHOT_ONLY")
-	for _, name := range pageNames {
+	for _, name := range names {
 		if only != "" && !strings.Contains(","+only+",", ","+name+",") {
 			continue
 		}
