@@ -221,6 +221,7 @@ func TestBrowserModelServerAway(t *testing.T) {
 	p.shows("#phase", "Trying again in")
 	p.shows("#phase", "The model server at "+address+" does not answer.")
 	p.until(`/\d+ s/.test(document.querySelector('#phase [data-until]')?.textContent)`)
+	p.shows("#server", "Model server does not answer")
 	if running, err = scripted.Listen(address, handler); err != nil {
 		t.Fatal(err)
 	}

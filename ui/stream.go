@@ -47,6 +47,7 @@ type chrome struct {
 	phase  view.Phase
 	family string
 	space  view.SpaceNote
+	server view.ServerNote
 	// moved: some Workspace changed since space was made; found: so did what was found in the Chat's own.
 	moved, found bool
 }
@@ -153,7 +154,7 @@ func (c *chatReader) follow(ctx context.Context, on wakes) error {
 		case <-ctx.Done():
 			return nil
 		case <-ping.C:
-			err = c.out.ping()
+			err = c.s.quiet(ctx, c.p, c.out, &c.chrome.server)
 		case <-on.chat:
 			err = c.next(ctx)
 		case <-on.spaces:
@@ -187,7 +188,25 @@ func (c *chatReader) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.out.send(ctx, patch{html: view.ChatsList(list)})
+	return c.out.send(ctx, append(c.s.serverLine(ctx, c.p, &c.chrome.server), patch{html: view.ChatsList(list)})...)
+}
+
+// serverLine gives the line about the model server when it says something else than shown, which it moves.
+func (s *Site) serverLine(ctx context.Context, p chat.Principal, shown *view.ServerNote) []patch {
+	note := s.serverNote(ctx, p)
+	if note == *shown {
+		return nil
+	}
+	*shown = note
+	return []patch{{html: view.ServerLine(note)}}
+}
+
+// quiet keeps a stream open in which nothing was sent: with what is new of the model server, which wakes nobody, else with a ping.
+func (s *Site) quiet(ctx context.Context, p chat.Principal, out *frames, shown *view.ServerNote) error {
+	if news := s.serverLine(ctx, p, shown); len(news) > 0 {
+		return out.send(ctx, news...)
+	}
+	return out.ping()
 }
 
 // next reads the Chat and sends what is new: the Draft's growth alone, or everything that a commit changed.
@@ -231,6 +250,7 @@ func (c *chatReader) next(ctx context.Context) error {
 	if phase := phaseView(v, c.chrome.space); phase != c.chrome.phase {
 		c.chrome.phase = phase
 		patches = append(patches, patch{html: view.PhaseLine(phase)})
+		patches = append(patches, c.s.serverLine(ctx, c.p, &c.chrome.server)...)
 	}
 	if len(patches) == 0 {
 		return nil
@@ -263,7 +283,7 @@ func (c *chatReader) whole(ctx context.Context, v engine.View) error {
 	c.draft, c.version, c.epoch, c.last = draft.Step, v.Chat.Version, v.Chat.HistoryEpoch, v.Chat.Chain.LastID
 	c.cursor.Shown(draft)
 	shown := c.s.chatView(ctx, c.p, v)
-	c.chrome = chrome{phase: phaseView(v, shown.Space), family: familyMark(v), space: shown.Space}
+	c.chrome = chrome{phase: phaseView(v, shown.Space), family: familyMark(v), space: shown.Space, server: c.chrome.server}
 	patches = append(patches, patch{html: view.ChatChrome(shown, c.s.inspector(ctx, c.p, v, shown.Space.State))})
 	return c.out.send(ctx, patches...)
 }
@@ -309,12 +329,13 @@ func (s *Site) followList(w http.ResponseWriter, r *http.Request, besides func(c
 	out := openFrames(w)
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
+	var server view.ServerNote
 	for {
 		chats, err := s.chatList(ctx, p, "", wanted(r))
 		if err != nil {
 			return
 		}
-		patches := []patch{{html: view.ChatsList(chats)}}
+		patches := append(s.serverLine(ctx, p, &server), patch{html: view.ChatsList(chats)})
 		if besides != nil {
 			patches = append(patches, besides(ctx, p))
 		}
@@ -328,7 +349,7 @@ func (s *Site) followList(w http.ResponseWriter, r *http.Request, besides func(c
 			case <-list.C:
 				quiet = false
 			case <-ping.C:
-				if err := out.ping(); err != nil {
+				if err := s.quiet(ctx, p, out, &server); err != nil {
 					return
 				}
 			}
