@@ -139,10 +139,10 @@ func (x *Tx) Chat(id chat.ID) (*chat.Chat, bool, error) {
 	if hidden, err := x.hidden(parseChatHead(r.head).root); err != nil || hidden {
 		return nil, false, err
 	}
-	if x.t.shared.bt.Writable() {
-		if kept, ok := x.s.written.find(bChat, key, r).(*chat.Chat); ok {
-			return ownChat(kept), true, nil
-		}
+	if kept, ok := x.s.written.find(bChat, key, r).(*chat.Chat); ok {
+		c := ownChat(kept)
+		x.noteDamage(c)
+		return c, true, nil
 	}
 	c, err := x.decodeChat(key, r)
 	return c, err == nil, err
@@ -154,10 +154,14 @@ func (x *Tx) decodeChat(key []byte, r record) (*chat.Chat, error) {
 		return nil, err
 	}
 	c.Chain = parseChatHead(r.head).chain
-	if d, damaged := x.s.DamagedChat(c.ID); damaged {
-		c.Damage = d.Reason
-	}
+	x.noteDamage(c)
 	return c, nil
+}
+
+// noteDamage says of a Chat what is known to be broken of it.
+func (x *Tx) noteDamage(c *chat.Chat) {
+	d, _ := x.s.DamagedChat(c.ID)
+	c.Damage = d.Reason
 }
 
 // chatHead gives a Chat's head alone, hidden ones too.

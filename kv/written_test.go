@@ -27,7 +27,7 @@ func fullChat(owner chat.UserID) *chat.Chat {
 // notKept are the fields that a Chat which is kept has not.
 var notKept = map[string]bool{"Outstanding": true, "ClientTools": true, "LastError": true}
 
-// readBoth gives a Chat as an Update reads it, which may be from memory, and as a View does, which decodes it.
+// readBoth gives a Chat as it is read from memory, where that has it, and decoded.
 func readBoth(t *testing.T, s *Store, id chat.ID) (kept, decoded *chat.Chat) {
 	t.Helper()
 	read := func(into **chat.Chat) func(tx *Tx) error {
@@ -41,6 +41,9 @@ func readBoth(t *testing.T, s *Store, id chat.ID) (kept, decoded *chat.Chat) {
 		}
 	}
 	update(t, s, read(&kept))
+	s.written.mu.Lock()
+	s.written.of = nil
+	s.written.mu.Unlock()
 	if err := s.View(context.Background(), read(&decoded)); err != nil {
 		t.Fatal(err)
 	}
