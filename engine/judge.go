@@ -36,8 +36,11 @@ func (j *judgement) cancel() {
 // judge says whether the reply in o is the end of the task. The reply is durable before anybody is asked, so that a restart needs no second
 // model call. Every failure, every doubt and every interruption is no; an error means that the run has lost its Chat.
 func (r *run) judge(o outcome) (complete bool, err error) {
+	if !r.t.extra.said.judges || r.interrupted() {
+		return false, nil
+	}
 	final := chat.PlainText(o.msgs[len(o.msgs)-1].Content)
-	if strings.TrimSpace(final) == "" || r.interrupted() {
+	if strings.TrimSpace(final) == "" {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(chat.WithPurpose(r.ctx, chat.UsageClassifier), quick.StatusTime)
@@ -45,7 +48,7 @@ func (r *run) judge(o outcome) (complete bool, err error) {
 	// Before the queue is looked at: a Send that comes later finds what to cancel.
 	r.t.extra.judging.begin(cancel)
 	defer r.t.extra.judging.begin(nil)
-	if !r.t.extra.said.judges || r.queued() {
+	if r.queued() {
 		return false, nil
 	}
 	if err := r.save.save(func(*kv.Tx) error { return nil }); err != nil {

@@ -66,6 +66,11 @@ func (r *run) step() error {
 	if err != nil {
 		return r.afterFailedCall(err)
 	}
+	return r.settle(built, reply, started)
+}
+
+// settle runs the Calls of a whole reply and commits both. It is not part of step, whose frame would hold all of it while the model writes.
+func (r *run) settle(built prompt.Built, reply chat.Reply, started time.Time) error {
 	parts := r.recognise(r.draft.reply())
 	calls := callsOf(parts)
 	usage := r.usage(chat.UsageTurn, reply, r.e.now().Sub(started))
@@ -136,7 +141,8 @@ func notesAsMessages(notes []chat.Message) []*chat.Message {
 // stream makes the model call and feeds the Draft.
 func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 	r.unwrapping()
-	started, first := r.e.now(), true
+	started := r.e.now()
+	var first time.Time
 	reply, err := r.e.model.Stream(r.ctx, req, func(d chat.Delta) error {
 		now := r.e.now().UTC()
 		switch {
@@ -152,9 +158,8 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 			r.pace.soon()
 			return nil
 		}
-		if first {
-			first = false
-			r.e.meters.ttft.Seconds(now.Sub(started))
+		if first.IsZero() {
+			first = now
 			r.nameAtOnce()
 		}
 		if r.t.unwrap != nil && d.Text != "" {
@@ -173,6 +178,9 @@ func (r *run) stream(req *chat.Request) (chat.Reply, error) {
 		r.pace.grew()
 		return r.save.grew(unsaved)
 	})
+	if !first.IsZero() {
+		r.e.meters.ttft.Seconds(first.Sub(started))
+	}
 	if err == nil && reply.FinishReason == "" && r.interrupted() {
 		// A stream that just ended when it was cancelled is no whole reply.
 		return reply, context.Cause(r.ctx)

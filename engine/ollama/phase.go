@@ -74,8 +74,9 @@ func (c *call) setLoading(loading bool) error {
 
 // loadWatch asks the server which models are loaded, one question at a time, beside the request that waits.
 type loadWatch struct {
-	a      *Adapter
-	model  string
+	a     *Adapter
+	model string
+	// ctx is the request's until the first question, then that of the questions; cancel and found are made with it.
 	ctx    context.Context
 	cancel context.CancelFunc
 	timer  *time.Timer
@@ -86,11 +87,15 @@ type loadWatch struct {
 }
 
 func newLoadWatch(ctx context.Context, a *Adapter, model string) *loadWatch {
-	ctx, cancel := context.WithCancel(ctx)
-	return &loadWatch{a: a, model: model, ctx: ctx, cancel: cancel, timer: time.NewTimer(loadCheck), found: make(chan bool, 1)}
+	return &loadWatch{a: a, model: model, ctx: ctx, timer: time.NewTimer(loadCheck)}
 }
 
+// look begins a question. What questions need is made with the first one: most requests are answered before it.
 func (w *loadWatch) look() {
+	if w.found == nil {
+		w.found = make(chan bool, 1)
+		w.ctx, w.cancel = context.WithCancel(w.ctx)
+	}
 	w.asking = true
 	go func() { w.found <- w.loading() }()
 }
@@ -102,8 +107,11 @@ func (w *loadWatch) looked() {
 
 // close waits for the running question.
 func (w *loadWatch) close() {
-	w.cancel()
 	w.timer.Stop()
+	if w.found == nil {
+		return
+	}
+	w.cancel()
 	if w.asking {
 		<-w.found
 	}

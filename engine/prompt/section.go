@@ -22,15 +22,15 @@ func IsGuidance(section string) bool { return strings.HasPrefix(section, "<"+gui
 // systemSections are the sections of engine.md 8.1 that have content.
 func systemSections(in Input, tools []chat.ToolDef) []string {
 	stored := storedSections(in)
-	appliance := stored[KindAppliance]
+	appliance := stored.appliance
 	if appliance == "" {
 		appliance = cleanText(in.Appliance)
 	}
 	sections := []string{
 		basePrompt(in.Window),
 		appliance,
-		stored[KindChat],
-		stored[KindWorkspace],
+		stored.chat,
+		stored.workspace,
 		subAgent(in.Chat),
 		workspaceContext(in),
 		tagged("user-instructions", cleanText(in.UserInstructions)),
@@ -47,28 +47,31 @@ func systemSections(in Input, tools []chat.ToolDef) []string {
 	return slices.DeleteFunc(sections, func(s string) bool { return s == "" })
 }
 
+// keptSections are the sections that a Chat keeps as Messages.
+type keptSections struct{ appliance, chat, workspace string }
+
 // storedSections reads the model-only system Messages; of each kind the newest counts. One that was stored during the running
 // Turn stays where it stands in the history until the next Turn, so that the Turn's prefix does not change.
-func storedSections(in Input) map[string]string {
-	out := map[string]string{}
+func storedSections(in Input) (out keptSections) {
 	for _, m := range in.Messages {
 		if m.Deleted || m.Role != chat.RoleSystem || duringTurn(in.Chat, m) {
 			continue
 		}
 		for _, p := range m.Content {
-			if p.Type == chat.PartText {
-				out[sectionKind(p)] = cleanText(p.Text)
+			if p.Type != chat.PartText {
+				continue
+			}
+			switch p.Name {
+			case KindAppliance:
+				out.appliance = cleanText(p.Text)
+			case KindChat, "":
+				out.chat = cleanText(p.Text)
+			case KindWorkspace:
+				out.workspace = cleanText(p.Text)
 			}
 		}
 	}
 	return out
-}
-
-func sectionKind(p chat.Part) string {
-	if p.Name == "" {
-		return KindChat
-	}
-	return p.Name
 }
 
 func duringTurn(c *chat.Chat, m *chat.Message) bool {
