@@ -5,9 +5,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdfast/engine/chat"
 	"holdfast/engine/metric"
+	"holdfast/engine/notice"
 	"holdfast/engine/ollama/scripted"
 )
 
@@ -100,4 +103,48 @@ func TestStepsAndCallsAreCounted(t *testing.T) {
 			t.Errorf("no line %s", begin)
 		}
 	}
+}
+
+// TestSmallJobsAndNoticesAreCounted: by kind and result, and by whether a page listened.
+func TestSmallJobsAndNoticesAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metric.New()
+		told := notice.New(m, time.Now())
+		r := newRig(t, setup{metrics: m, notify: told.Post, keep: told.Keep, judged: true, model: scripted.Model{Answer: func(p *scripted.Prompt) scripted.Reply {
+			switch p.Small() {
+			case "title":
+				return scripted.Text(`{"title":"A good title"}`)
+			case "summary":
+				return scripted.Reply{Status: 400, Error: "no"}
+			case "status":
+				return scripted.Text("complete")
+			}
+			return scripted.Text("I did it. It works.")
+		}}})
+		has := func(lines ...string) {
+			t.Helper()
+			synctest.Wait()
+			body := scrape(t, m)
+			for _, line := range lines {
+				if !strings.Contains(body, "\n"+line+"\n") {
+					t.Errorf("no line %s", line)
+				}
+			}
+		}
+		id := r.named("please name this chat well").ID
+		r.rest(id)
+		// A summary waits for the person to go on; so does what is told.
+		time.Sleep(time.Minute)
+		has(`holdfast_quick_total{kind="classifier",result="ok"} 1`, `holdfast_quick_total{kind="title",result="ok"} 1`,
+			`holdfast_quick_total{kind="summary",result="error"} 1`, `holdfast_notices_total{result="unheard"} 1`)
+		w, err := told.Follow(t.Context(), r.who, notice.FollowInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		r.send(id, "and again", "")
+		r.rest(id)
+		time.Sleep(time.Minute)
+		has(`holdfast_quick_total{kind="classifier",result="ok"} 2`, `holdfast_notices_total{result="heard"} 1`, `holdfast_notices_total{result="unheard"} 1`)
+	})
 }

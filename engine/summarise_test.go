@@ -256,7 +256,7 @@ type summaryFills struct{ chat.Model }
 
 func (s summaryFills) Stream(ctx context.Context, req *chat.Request, yield func(chat.Delta) error) (chat.Reply, error) {
 	if strings.HasPrefix(req.Messages[len(req.Messages)-1].Content, "The conversation is about to be shortened") {
-		return filling{s.Model}.Stream(ctx, req, yield)
+		return filling(s).Stream(ctx, req, yield)
 	}
 	return s.Model.Stream(ctx, req, yield)
 }

@@ -84,7 +84,7 @@ func (f *feed) changedOf(l *listener) ([]chat.ID, bool) {
 }
 
 // OverviewInput asks for the principal's Chats as they are now, archived ones and children included: those of IDs that are there, or, where
-// IDs is nil, all.
+// IDs is nil, all. Of those that are named, one whose record cannot be read is there and Lost.
 type OverviewInput struct{ IDs []chat.ID }
 
 // OverviewOutput is in no order; Unread names the Chats with a reply that was not seen.
@@ -130,11 +130,11 @@ func (e *Engine) Overview(ctx context.Context, p chat.Principal, in OverviewInpu
 		rest = rest[len(batch):]
 		err := e.store.View(ctx, func(tx *kv.Tx) error {
 			for _, id := range batch {
-				c, found, err := tx.Chat(id)
+				c, found, err := tx.ChatOrLost(id)
 				if err != nil {
 					return err
 				}
-				if !found || c.OwnerID != p.UserID {
+				if !found || c.OwnerID != p.UserID && !c.Lost() {
 					continue
 				}
 				if err := add(tx, c); err != nil {

@@ -186,6 +186,17 @@ func (x *Tx) listed(row chatRow) (*chat.Chat, error) {
 	return lostChat(id, reason), nil
 }
 
+// ChatOrLost is Chat; one whose record cannot be read is there and Lost.
+func (x *Tx) ChatOrLost(id chat.ID) (*chat.Chat, bool, error) {
+	c, found, err := x.Chat(id)
+	var d *DamageError
+	if errors.As(err, &d) {
+		x.s.damages.add(d.Damage)
+		return lostChat(id, d.Reason), true, nil
+	}
+	return c, found, err
+}
+
 // lostChat stands for a Chat whose record cannot be read.
 func lostChat(id chat.ID, reason string) *chat.Chat {
 	return &chat.Chat{ID: id, RootID: id, State: chat.Failed, Damage: reason, LastError: &chat.Error{Kind: chat.KindStoreDamaged,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/engine"
 	"holdfast/engine/chat"
 	"holdfast/kv"
 	"holdfast/ui/api/apitest"
@@ -141,6 +142,7 @@ func TestAChatWhoseRecordCannotBeRead(t *testing.T) {
 		}
 		break
 	}
+	toldOfBoth(t, a, lost, whole)
 	if sums, err := c.CostSummary(ctx, page0(t, c).OwnerID, client.CostQuery{}); err != nil || len(sums.Chats) != 3 {
 		t.Errorf("what was used: %+v, %v", sums.Chats, err)
 	}
@@ -169,6 +171,16 @@ func TestAChatWhoseRecordCannotBeRead(t *testing.T) {
 	}
 	if _, err := c.Chat(ctx, goodChild); kindOf(err) != chat.KindNotFound {
 		t.Errorf("its other child: %v", err)
+	}
+}
+
+// toldOfBoth holds that a watch that was woken for a lost Chat and for another tells of both.
+func toldOfBoth(t *testing.T, a *apitest.Appliance, lost, other chat.ID) {
+	t.Helper()
+	owner := chat.Principal{UserID: page0(t, a.Client).OwnerID}
+	now, err := a.Engine.Overview(t.Context(), owner, engine.OverviewInput{IDs: []chat.ID{lost, other}})
+	if err != nil || len(now.Chats) != 2 || !now.Chats[0].Lost() || now.Chats[0].ID != lost || now.Chats[0].LastError == nil || now.Chats[1].ID != other {
+		t.Errorf("what the watch reads: %+v, %v", now.Chats, err)
 	}
 }
 

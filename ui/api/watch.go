@@ -146,6 +146,12 @@ func (w watched) difference(now engine.OverviewOutput, asked []chat.ID, who chat
 		there[c.ID] = true
 		was, known := w[c.ID]
 		is := standingOf(c)
+		if known && c.Lost() {
+			// It failed; of the rest nothing can be said any more.
+			same := was
+			same.state, same.failed = is.state, is.failed
+			is = same
+		}
 		w[c.ID] = is
 		kinds := changesOf(was, is, known)
 		if len(kinds) == 0 {
