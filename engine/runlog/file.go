@@ -21,7 +21,7 @@ import (
 // A line is the Run as JSON, a tab, and the Texts as JSON, compressed, in base64. It is written behind an empty line, so that one which a
 // kill has cut spoils no other.
 
-// packer makes lines. Its compressor, which is costly to make, and its buffer serve all of them.
+// packer makes lines. Its compressor, which is costly to make and takes more than a megabyte, and its buffer serve all that come in a row.
 type packer struct {
 	line bytes.Buffer
 	gzip *gzip.Writer

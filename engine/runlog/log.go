@@ -181,13 +181,19 @@ func (l *Log) put(ctx context.Context, j job) error {
 	}
 }
 
-// sweepEvery is how often the writer looks for what is too old.
-const sweepEvery = time.Hour
+const (
+	// sweepEvery is how often the writer looks for what is too old.
+	sweepEvery = time.Hour
+	// quietAfter is how long nothing must have come before the writer lets its compressor go.
+	quietAfter = 2 * time.Second
+)
 
 // write is the one goroutine that touches the files.
 func (l *Log) write() {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	quiet := time.NewTimer(quietAfter)
+	defer quiet.Stop()
 	w := writer{l: l}
 	w.sweep()
 	for {
@@ -199,6 +205,9 @@ func (l *Log) write() {
 			begun := time.Now()
 			w.take(j)
 			w.pause(time.Since(begun))
+			quiet.Reset(quietAfter)
+		case <-quiet.C:
+			w.packer = packer{}
 		case <-tick.C:
 			w.sweep()
 		}

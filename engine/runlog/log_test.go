@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/engine/chat"
@@ -50,6 +51,20 @@ func ids(t *testing.T, l *Log, id chat.ID) (out []string, unreadable int) {
 		unreadable += bad
 	}
 	return out, unreadable
+}
+
+// The compressor is let go when nothing comes; what comes then is written as ever.
+func TestWhatComesAfterAPauseIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, t.TempDir(), Options{})
+		for i, want := range []string{"[1]", "[1 2]", "[1 2 3]"} {
+			l.add(call(fmt.Sprint(i+1), time.Now().UTC(), "text"))
+			if got, bad := ids(t, l, "c"); fmt.Sprint(got) != want || bad != 0 {
+				t.Errorf("%v, %d unreadable, want %s", got, bad, want)
+			}
+			time.Sleep(2 * quietAfter)
+		}
+	})
 }
 
 // A kill cuts the last line at any byte; what comes after the restart is whole, and so is what came before.
