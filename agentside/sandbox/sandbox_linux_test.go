@@ -3,11 +3,14 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"holdfast/engine/chat"
 )
@@ -114,6 +117,12 @@ func (c *cell) run(p chat.Profile, argv ...string) string {
 	code, signal, err := run.Wait()
 	if err != nil {
 		c.t.Fatalf("wait: %v", err)
+	}
+	// What it left, as a bomb does, lives on until whoever ran it kills the group.
+	if run.cmd.ProcessState == nil {
+		if err := unix.Kill(-run.PID, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			c.t.Error(err)
+		}
 	}
 	if err := run.Reap(); err != nil {
 		c.t.Fatal(err)
