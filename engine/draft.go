@@ -134,7 +134,8 @@ func (d *draft) grow(x chat.Delta, now time.Time) int {
 		if n := len(d.d.Parts); n > 0 && d.d.Parts[n-1].Type == chat.PartReasoning {
 			d.complete(now)
 		}
-		d.add(chat.Part{Type: chat.PartToolCall, CallID: c.ID, ToolName: c.Name, Args: c.Args}, now)
+		p := d.begin(now)
+		p.Type, p.CallID, p.ToolName, p.Args = chat.PartToolCall, c.ID, c.Name, c.Args
 		d.unsaved += len(c.Args) + len(c.Name)
 	case x.Reasoning != "":
 		d.text(chat.PartReasoning, x.Reasoning, now)
@@ -149,7 +150,8 @@ func (d *draft) text(t chat.PartType, s string, now time.Time) {
 	if n == 0 || d.d.Parts[n-1].Type != t {
 		begun := now
 		d.complete(begun)
-		d.add(chat.Part{Type: t, CreatedAt: &begun}, begun)
+		p := d.begin(begun)
+		p.Type, p.CreatedAt = t, &begun
 		n++
 	}
 	d.d.Parts[n-1].Grew = now
@@ -164,10 +166,16 @@ func (d *draft) complete(now time.Time) {
 	}
 }
 
-func (d *draft) add(p chat.Part, now time.Time) {
-	d.d.Parts = append(d.d.Parts, DraftPart{Part: p, Since: now, Grew: now})
+func (d *draft) add(p chat.Part, now time.Time) { d.begin(now).Part = p }
+
+// begin gives a new last Part to be filled in. A Part is large: a copy of it would have to fit on the stack of whoever grows the Draft.
+func (d *draft) begin(now time.Time) *DraftPart {
+	d.d.Parts = append(d.d.Parts, DraftPart{})
 	d.bufs = append(d.bufs, &strings.Builder{})
 	d.saved = append(d.saved, 0)
+	p := &d.d.Parts[len(d.d.Parts)-1]
+	p.Since, p.Grew = now, now
+	return p
 }
 
 // replace puts other Parts in place of the reply so far, under a new generation (Calls recognised in text).

@@ -95,29 +95,9 @@ func (c *call) wire(ctx context.Context) (context.Context, context.CancelFunc) {
 func (c *call) run(ctx context.Context) (chat.Reply, error) {
 	wire, stop := c.wire(ctx)
 	defer stop()
-	if err := c.give(chat.Delta{Phase: chat.PhaseReading}); err != nil {
-		return chat.Reply{}, err
-	}
-	m, err := c.a.show(ctx, c.req.Model, "")
-	if err != nil && !answered(err) {
-		return chat.Reply{}, err
-	}
-	c.window = c.req.Options.NumCtx
-	if m.trained > 0 && int64(c.window) > m.trained {
-		c.window = int(m.trained)
-	}
-	if err := c.admit(ctx); err != nil {
-		return chat.Reply{}, err
-	}
-	body, err := c.a.encode(c.req, m, c.window)
+	body, err := c.body(ctx)
 	if err != nil {
 		return chat.Reply{}, err
-	}
-	if c.req.Sent != nil {
-		c.req.Sent(c.a.base+"/api/chat", body)
-	}
-	if ctx.Err() != nil {
-		return chat.Reply{}, context.Cause(ctx)
 	}
 	resp, err := c.open(wire, stop, body)
 	if err != nil {
@@ -142,6 +122,35 @@ func (c *call) run(ctx context.Context) (chat.Reply, error) {
 		stop()
 	}
 	return reply, nil
+}
+
+// body makes what is sent, and tells of it.
+func (c *call) body(ctx context.Context) ([]byte, error) {
+	if err := c.give(chat.Delta{Phase: chat.PhaseReading}); err != nil {
+		return nil, err
+	}
+	m, err := c.a.show(ctx, c.req.Model, "")
+	if err != nil && !answered(err) {
+		return nil, err
+	}
+	c.window = c.req.Options.NumCtx
+	if m.trained > 0 && int64(c.window) > m.trained {
+		c.window = int(m.trained)
+	}
+	if err := c.admit(ctx); err != nil {
+		return nil, err
+	}
+	body, err := c.a.encode(c.req, m, c.window)
+	if err != nil {
+		return nil, err
+	}
+	if c.req.Sent != nil {
+		c.req.Sent(c.a.base+"/api/chat", body)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return body, nil
 }
 
 // answered: a server that refuses /api/show says the same, and better, to the call itself.
