@@ -410,6 +410,54 @@ func TestTheCacheIsTheWorkspaces(t *testing.T) {
 	})
 }
 
+// TestWhatIsInTheWayOfAMountMovesAside: what a command puts where the cache, the Workspace and others of the home are mounted neither
+// stops the next one nor leads its mounts elsewhere.
+func TestWhatIsInTheWayOfAMountMovesAside(t *testing.T) {
+	c := full(t, Options{})
+	if c == nil {
+		return
+	}
+	c.cache = filepath.Join(c.home, ".cache/holdfast/caches/w1")
+	elsewhere := filepath.Join(c.temp, "elsewhere")
+	for _, dir := range []string{c.cache, elsewhere} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	top := filepath.Dir(c.home)
+	for _, way := range []struct{ name, plant string }{
+		{"a link for the cache", `ln -s "$PWD" ~/.cache`},
+		{"a link out of the chat", `ln -s ` + elsewhere + ` ~/.cache`},
+		{"a link to itself", `ln -s .cache ~/.cache`},
+		{"a link into the home", `mkdir -p ~/other && ln -s other ~/.cache`},
+		{"a file for the cache", `echo mine >~/.cache`},
+		{"a pipe for the cache", `mkfifo ~/.cache`},
+		{"a link above it", `mkdir -p ~/.cache/holdfast && ln -s /usr ~/.cache/holdfast/caches`},
+		{"a link in its place", `mkdir -p ~/.cache/holdfast/caches && ln -s /usr ~/.cache/holdfast/caches/w1`},
+		{"a link for the workspace", `mv ~/src "$(mktemp -d ~/was.XXXXXX)" && ln -s /usr ~/src`},
+		{"a file for the workspace", `mv ~/src "$(mktemp -d ~/was.XXXXXX)" && echo mine >~/src`},
+		{"a link for the home", `cd / && mv ` + top + ` "$(mktemp -d /tmp/was.XXXXXX)" && ln -s /usr ` + top},
+		{"a home that cannot be written", `chmod 555 ~`},
+		{"a link in a closed home", `ln -s /usr ~/.cache && chmod 555 ~`},
+	} {
+		if got := c.sh(`chmod 755 ~; if [ -e ~/.cache ] || [ -L ~/.cache ]; then mv ~/.cache "$(mktemp -d ~/was.XXXXXX)"; fi; ` + way.plant + `; echo $?`); got != "0\n0" {
+			t.Errorf("%s: %q", way.name, got)
+		}
+		if got := c.sh(`echo one >"$XDG_CACHE_HOME/kept" && cat "$XDG_CACHE_HOME/kept" && pwd -P && echo two >here`); got != "one\n"+c.place+"\n0" {
+			t.Errorf("after %s: %q", way.name, got)
+		}
+		if text, err := os.ReadFile(filepath.Join(c.cache, "kept")); err != nil || string(text) != "one\n" {
+			t.Errorf("after %s the cache has %q %v", way.name, text, err)
+		}
+		if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
+			t.Errorf("after %s elsewhere has %v %v", way.name, there, err)
+		}
+	}
+	if got := c.sh(`find ~ -maxdepth 1 -name ".cache.aside-*" -type f -exec cat {} +`); got != "mine\n0" {
+		t.Errorf("what was in the way is not kept: %q", got)
+	}
+}
+
 func TestTemporaryFilesAndHomeAreTheChats(t *testing.T) {
 	each(t, func(t *testing.T, c *cell) {
 		mark := fmt.Sprintf("/dev/shm/holdfast-test-%d", os.Getpid())

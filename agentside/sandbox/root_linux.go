@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -46,6 +47,9 @@ func enterRoot(o *order) error {
 		return fmt.Errorf("part from the mounts of others: %w", err)
 	}
 	binds := o.binds()
+	if err := o.clearWays(binds); err != nil {
+		return err
+	}
 	// All is opened before anything is laid over the old root.
 	for i := range binds {
 		if err := binds[i].open(o.Shared); err != nil {
@@ -148,6 +152,66 @@ func (o *order) binds() []bind {
 	})
 	slices.SortStableFunc(all, func(a, b bind) int { return strings.Count(a.to, "/") - strings.Count(b.to, "/") })
 	return all
+}
+
+// clearWays moves aside what commands of the same Chat left in its home and its temporary files where others are to be mounted: a
+// link there would be refused, and every later command with it.
+func (o *order) clearWays(binds []bind) error {
+	if !o.lasting() {
+		return nil
+	}
+	for _, own := range binds {
+		if own.from != filepath.Join(o.Temp, tmpName) && own.from != filepath.Join(o.Temp, homeName) {
+			continue
+		}
+		for _, b := range binds {
+			rel, below := strings.CutPrefix(b.to, own.to+"/")
+			if !below {
+				continue
+			}
+			dir := b.kind != ""
+			if info, err := os.Lstat(b.from); err == nil {
+				dir = info.IsDir()
+			}
+			if err := clearWay(own.from, rel, dir); err != nil {
+				return fmt.Errorf("clear the way to %s: %w", b.to, err)
+			}
+		}
+	}
+	return nil
+}
+
+// clearWay moves aside the first step of path below top that is no place for a mount, and follows no link.
+func clearWay(top, path string, dir bool) error {
+	at, err := unix.Openat2(unix.AT_FDCWD, top, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return err
+	}
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		wantDir := dir || i < len(names)-1
+		var info unix.Stat_t
+		if err = unix.Fstatat(at, name, &info, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			break
+		}
+		kind := info.Mode & unix.S_IFMT
+		if kind == unix.S_IFLNK || wantDir != (kind == unix.S_IFDIR) {
+			err = unix.Renameat2(at, name, at, name+".aside-"+rand.Text(), unix.RENAME_NOREPLACE)
+			break
+		}
+		if i == len(names)-1 {
+			break
+		}
+		next, openErr := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err = errors.Join(openErr, unix.Close(at)); err != nil {
+			return err
+		}
+		at = next
+	}
+	if errors.Is(err, unix.ENOENT) {
+		err = nil
+	}
+	return errors.Join(err, unix.Close(at))
 }
 
 // isPlace: there is something that is no link; links of the system are made anew.
