@@ -54,8 +54,8 @@ type Spaces struct {
 	apis    map[chat.WorkspaceID]*API
 	making  map[chat.WorkspaceID]*making
 	// changed is closed and made anew when a Workspace comes, goes, or has another context.
-	changed chan struct{}
-	touched map[chan chat.WorkspaceID]struct{}
+	changed   chan struct{}
+	following map[*follower]struct{}
 
 	// ctx ends with Close; running are what Close waits for.
 	ctx     context.Context
@@ -63,12 +63,18 @@ type Spaces struct {
 	running sync.WaitGroup
 }
 
+// follower is a caller of changes: woken says that something stands in touched, which mu guards.
+type follower struct {
+	touched map[chat.WorkspaceID]struct{}
+	woken   chan struct{}
+}
+
 var _ http.Handler = (*Spaces)(nil)
 
 // NewSpaces reads which Workspaces there are.
 func NewSpaces(o SpacesOptions) (*Spaces, error) {
 	s := &Spaces{o: o, mux: http.NewServeMux(), keeping: make(chan struct{}, 1), records: map[chat.WorkspaceID]chat.WorkspaceRecord{}, apis: map[chat.WorkspaceID]*API{},
-		making: map[chat.WorkspaceID]*making{}, changed: make(chan struct{}), touched: map[chan chat.WorkspaceID]struct{}{}}
+		making: map[chat.WorkspaceID]*making{}, changed: make(chan struct{}), following: map[*follower]struct{}{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	text, err := os.ReadFile(o.Keep)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -298,11 +304,11 @@ func (s *Spaces) write(all []chat.WorkspaceRecord) error {
 func (s *Spaces) Touch(id chat.WorkspaceID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for to := range s.touched {
+	for f := range s.following {
+		f.touched[id] = struct{}{}
 		select {
-		case to <- id:
+		case f.woken <- struct{}{}:
 		default:
-			// Whoever is so slow has as much to look at already.
 		}
 	}
 }

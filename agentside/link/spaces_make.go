@@ -303,14 +303,14 @@ func (s *Spaces) changes(w http.ResponseWriter, r *http.Request) {
 	if !readQuery(r).ok(w) {
 		return
 	}
-	touched := make(chan chat.WorkspaceID, maxSpaces)
+	f := &follower{touched: map[chat.WorkspaceID]struct{}{}, woken: make(chan struct{}, 1)}
 	s.mu.Lock()
-	s.touched[touched] = struct{}{}
+	s.following[f] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.touched, touched)
+		delete(s.following, f)
 	}()
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/plain")
@@ -326,10 +326,22 @@ func (s *Spaces) changes(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
-		case id := <-touched:
-			line = string(id) + "\n"
+		case <-f.woken:
+			line = s.touchedSince(f)
 		case <-pulse.C:
 			line = "\n"
 		}
 	}
+}
+
+// touchedSince gives a line for each Workspace that was touched since it was last asked.
+func (s *Spaces) touchedSince(f *follower) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(f.touched)) {
+		lines.WriteString(string(id) + "\n")
+	}
+	clear(f.touched)
+	return lines.String()
 }
