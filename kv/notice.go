@@ -62,15 +62,23 @@ func (x *Tx) trimNotices(user chat.UserID, keep int) error {
 	if err != nil {
 		return err
 	}
+	over := -keep
+	err = x.t.scan(bNotice, u[:], nil, func(row) (bool, error) {
+		over++
+		return true, nil
+	})
+	if err != nil || over <= 0 {
+		return err
+	}
 	var keys [][]byte
 	err = x.t.scan(bNotice, u[:], nil, func(r row) (bool, error) {
 		keys = append(keys, bytes.Clone(r.key))
-		return true, nil
+		return len(keys) < over, nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, key := range keys[:max(0, len(keys)-keep)] {
+	for _, key := range keys {
 		if err := x.t.delete(bNotice, key); err != nil {
 			return err
 		}

@@ -12,6 +12,8 @@ import (
 const (
 	// keptStored is how many Notices of a person are kept in the store.
 	keptStored = 100
+	// trimEvery is after how many that were kept one by one what is over goes: to look takes longer than to keep.
+	trimEvery = 16
 	// maxUnwritten bounds the Notices that wait to be written.
 	maxUnwritten = 10_000
 	// keepEvery is how long a write waits for the one before it, so that many Notices share one.
@@ -42,12 +44,18 @@ func (r *Room) Keep(tx *kv.Tx, n *chat.Notice) error {
 	r.mu.Lock()
 	r.last++
 	k := Kept{Seq: r.last, At: time.Now().UTC(), Notice: *n}
+	p := r.personLocked(n.User)
+	p.stored = (p.stored + 1) % trimEvery
+	full := p.stored == 0
 	r.mu.Unlock()
 	if err := tx.AddNotice(n.User, stored(k)); err != nil {
 		return err
 	}
 	n.Number = k.Seq
-	return tx.TrimNotices(n.User)
+	if full {
+		return tx.TrimNotices(n.User)
+	}
+	return nil
 }
 
 // keepLocked lets a Notice be written soon.

@@ -30,7 +30,9 @@ type Room struct {
 
 // person is who has Notices or listens for them.
 type person struct {
-	kept    []Kept
+	kept []Kept
+	// stored counts Keeps since what is over was last taken out of the store.
+	stored  int
 	waiting map[chan struct{}]struct{}
 }
 
