@@ -13,10 +13,12 @@ import (
 
 // summarise gets the text of s: from the model that the site chose for summaries where there is one that can write it, else from the Chat's own.
 func (r *run) summarise(built prompt.Built, s *prompt.Summary) (err error) {
+	limit := newSummaryLimit(r.ctx)
+	defer limit.stop()
 	chosen, why := r.summariser()
 	if chosen != nil {
 		s.Model = chosen.Model
-		if s.Text, why, err = r.askSummariser(*chosen, built); err != nil || s.Text != "" {
+		if s.Text, why, err = r.askSummariser(limit, *chosen, built); err != nil || s.Text != "" {
 			return err
 		}
 	}
@@ -24,7 +26,7 @@ func (r *run) summarise(built prompt.Built, s *prompt.Summary) (err error) {
 		r.log().Warn("the chat's own model writes a summary, not the one that was chosen for that", chat.LogReason, why)
 		s.Model, s.Note = r.t.config.Model, why+" The chat's own model wrote this summary."
 	}
-	s.Text, err = r.askForSummary(r.t.config, func(withoutTools bool) (*chat.Request, error) {
+	s.Text, err = r.askForSummary(limit, r.t.config, func(withoutTools bool) (*chat.Request, error) {
 		r.unwrapping()
 		req, ok := prompt.SummaryRequest(built, withoutTools)
 		if !ok {
@@ -64,7 +66,7 @@ func (r *run) summariser() (chosen *chat.ModelConfig, why string) {
 }
 
 // askSummariser asks the chosen model. Without a text, why says what kept it from writing one; the error is the run's cause.
-func (r *run) askSummariser(chosen chat.ModelConfig, built prompt.Built) (text, why string, err error) {
+func (r *run) askSummariser(limit *summaryLimit, chosen chat.ModelConfig, built prompt.Built) (text, why string, err error) {
 	window := windowOf(chosen)
 	if r.e.ports.seats != nil {
 		switch seat := r.e.ports.seats(r.ctx, chosen, window); {
@@ -84,7 +86,7 @@ func (r *run) askSummariser(chosen chat.ModelConfig, built prompt.Built) (text, 
 	other := prompt.Build(in)
 	// What the server said of the prompt's length counts for the other model too.
 	other.Tokens = max(other.Tokens, built.Tokens)
-	text, err = r.askForSummary(chosen, func(withoutTools bool) (*chat.Request, error) {
+	text, err = r.askForSummary(limit, chosen, func(withoutTools bool) (*chat.Request, error) {
 		r.t.unwrap = nil
 		req, ok := prompt.SummaryRequestOf(other, r.t.window, withoutTools)
 		if !ok {
@@ -107,7 +109,7 @@ func (r *run) askSummariser(chosen chat.ModelConfig, built prompt.Built) (text, 
 }
 
 // askForSummary asks a model for the summary, once more without Tools when the reply has no text. Each call that was answered is booked.
-func (r *run) askForSummary(m chat.ModelConfig, request func(withoutTools bool) (*chat.Request, error)) (string, error) {
+func (r *run) askForSummary(limit *summaryLimit, m chat.ModelConfig, request func(withoutTools bool) (*chat.Request, error)) (string, error) {
 	for _, withoutTools := range []bool{false, true} {
 		req, err := request(withoutTools)
 		if err != nil {
@@ -115,7 +117,13 @@ func (r *run) askForSummary(m chat.ModelConfig, request func(withoutTools bool) 
 		}
 		text := ""
 		started := r.e.now()
-		reply, err := r.e.model.Stream(chat.WithPurpose(r.ctx, chat.UsageCompaction), req, r.hearSummary(&text))
+		ctx, heard, done := limit.call()
+		hear := r.hearSummary(&text)
+		reply, err := r.e.model.Stream(chat.WithPurpose(ctx, chat.UsageCompaction), req, func(d chat.Delta) error {
+			heard(d)
+			return hear(d)
+		})
+		done()
 		if err == nil || reply.Usage.InputTokens != nil {
 			// The server worked for one, too, that was dropped because its prompt was cut.
 			r.books.loaded(m.ID, reply.Load)
