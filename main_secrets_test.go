@@ -168,8 +168,11 @@ func TestTheFormForAnotherServer(t *testing.T) {
 		if c.change != "" {
 			keep.Set(c.change, "1")
 		}
+		// The page's stream shows what was saved.
 		status, body = a.form(one, keep)
-		has("saved", status, 200, body, "Rack")
+		has("saved", status, 204, body)
+		status, raw = a.raw("GET", "/models", nil)
+		has("the page after it", status, 200, string(raw), "Rack")
 		a.must("GET", "/api/v1/models", nil, &list)
 		if list.Models[0].Has != c.want {
 			t.Errorf("after %q: %+v", c.change, list)
