@@ -69,7 +69,8 @@ func TestBrowserChatList(t *testing.T) {
 	for n := range 104 {
 		a.must("POST", "/api/v1/chats", map[string]any{"content": []map[string]any{{"type": "text", "text": fmt.Sprint("chat number ", n)}}}, nil)
 	}
-	p.until(`document.querySelectorAll('#chats .row-chat').length===100`)
+	// A row that comes to rest has a line more, and what stands below it moves.
+	p.until(`(all=>all.length===100&&all.every(row=>row.textContent.includes('at rest')))([...document.querySelectorAll('#chats .row-chat')])`)
 	p.press("#chats", "Older chats")
 	p.until(`document.querySelectorAll('#chats .row-chat').length===105&&!document.getElementById('chats-more')`)
 	p.shows("#chats", "team=red tide")
